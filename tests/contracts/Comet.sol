@@ -138,6 +138,18 @@ contract CometStub {
         return balance < 0 ? uint256(-balance) : 0;
     }
 
+    /// As in the real one: the collateral at its factors no longer covers the debt.
+    function isLiquidatable(address account) external view returns (bool) {
+        int256 owed = presentValue(principal[account]);
+        if (owed >= 0) return false;
+        int256 liquidity = owed * int256(getPrice[baseToken]) / int256(baseScale);
+        for (uint256 i = 0; i < assets.length; i++) {
+            uint256 worth = uint256(userCollateral[account][assets[i]].balance) * getPrice[assets[i]] / 1e18;
+            liquidity += int256(worth * 0.85e18 / 1e18);
+        }
+        return liquidity < 0;
+    }
+
     function supplyTo(address dst, address asset, uint256 amount) external {
         if (asset != baseToken) {
             userCollateral[dst][asset].balance += uint128(amount);

@@ -43,13 +43,49 @@ abstract contract ControllerStub {
     address public immutable oracle;
     bool public distributing;
     mapping(address => mapping(address => bool)) public checkMembership;
+    mapping(address => CTokenStub[]) entered;
 
     constructor(address prices) {
         oracle = prices;
     }
 
     function enter(address borrower) external {
-        checkMembership[borrower][msg.sender] = true;
+        join(borrower, msg.sender);
+    }
+
+    function enterMarkets(address[] calldata cTokens) external {
+        for (uint256 i = 0; i < cTokens.length; i++) join(msg.sender, cTokens[i]);
+    }
+
+    function join(address account, address market) private {
+        if (checkMembership[account][market]) return;
+        checkMembership[account][market] = true;
+        entered[account].push(CTokenStub(market));
+    }
+
+    function getAssetsIn(address account) external view returns (CTokenStub[] memory) {
+        return entered[account];
+    }
+
+    /// Whether it is listed, the collateral factor, and whether it pays rewards.
+    function markets(address) public pure returns (bool, uint256, bool) {
+        return (true, 0.75e18, true);
+    }
+
+    /// As in the real one, over the markets that the account entered.
+    function getAccountLiquidity(address account) external view returns (uint256, uint256, uint256) {
+        uint256 collateral;
+        uint256 owed;
+        for (uint256 i = 0; i < entered[account].length; i++) {
+            CTokenStub market = entered[account][i];
+            (, uint256 tokens, uint256 debt, uint256 rate) = market.getAccountSnapshot(account);
+            uint256 price = OracleStub(oracle).getUnderlyingPrice(address(market));
+            uint256 value = 0.75e18 * rate / 1e18 * price / 1e18;
+            collateral += value * tokens / 1e18;
+            owed += price * debt / 1e18;
+        }
+        if (collateral > owed) return (0, collateral - owed, 0);
+        return (0, 0, owed - collateral);
     }
 
     /// Anybody may claim for anybody, in markets that these never used.

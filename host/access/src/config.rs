@@ -14,6 +14,8 @@ pub struct Access<Payments> {
     pub keys: Vec<KeyConfig>,
     /// Cost in units of a score or a report.
     pub default_cost: u64,
+    /// Cost in units of a watch for 30 days.
+    pub watch_cost: u64,
     /// Requests a minute of a key without its own `rate`; 0 for no limit.
     pub default_rate: u32,
     /// Requests a minute from one address without a valid key; 0 for no limit. IPv6 addresses count by their /64.
@@ -32,6 +34,9 @@ impl<Payments> Access<Payments> {
         for (i, key) in self.keys.iter().enumerate() {
             let at = |field: &str| format!("keys[{i}].{field}");
             let text = key.key.expose();
+            if let Err(error) = crate::mint::check_name(&key.name) {
+                found.add(at("name"), error.to_string());
+            }
             found.add_if(!names.insert(&key.name), at("name"), "another key has this name; usage is kept by name");
             found.add_if(!keys.insert(text), at("key"), "another entry has the same key");
             let short = "shorter than 8 characters; `assay key mint` makes a good one";

@@ -6,8 +6,8 @@ use assay_domain::{Scope, Time};
 use assay_store::StoreError;
 
 use super::{
-    Access, Caller, KeyUsage,
-    records::{API_KEYS, KeyRecord},
+    Access, Caller,
+    records::{self, API_KEYS, KeyRecord},
 };
 
 /// A key of the configuration, or a minted key.
@@ -31,8 +31,11 @@ impl Access {
     /// # Errors
     /// [`StoreError`] when a record cannot be read.
     pub async fn known_keys(&self) -> Result<Vec<KnownKey>, StoreError> {
-        let minted = self.minted_keys().await?;
-        let mut known: Vec<_> = minted.into_iter().map(|key| self.minted_key(key)).collect();
+        let (meters, minted): (Vec<_>, Vec<_>) =
+            self.store.list(&API_KEYS).await?.into_iter().map(|(hash, record)| (records::units(&hash), record)).unzip();
+        let used = self.store.get_many(&meters).await?;
+        let mut known: Vec<_> =
+            minted.into_iter().zip(used).map(|(record, used)| self.minted_key(record, used.unwrap_or(0))).collect();
         for caller in self.configured.values() {
             let Caller { name, scopes, units, rate, .. } = (**caller).clone();
             let used = self.used(caller).await?;
@@ -57,10 +60,10 @@ impl Access {
 
     /// A key that was just minted.
     pub fn fresh_key(&self, record: KeyRecord) -> KnownKey {
-        self.minted_key(KeyUsage { record, used: 0 })
+        self.minted_key(record, 0)
     }
 
-    fn minted_key(&self, KeyUsage { record, used }: KeyUsage) -> KnownKey {
+    fn minted_key(&self, record: KeyRecord, used: u64) -> KnownKey {
         KnownKey {
             used: record.units.map(|_| used),
             rate: NonZeroU32::new(record.rate.unwrap_or(self.default_rate)),

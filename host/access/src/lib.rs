@@ -33,7 +33,7 @@ use tokio::sync::oneshot;
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
-pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
+pub use mint::{Minted, Revoked, check_name, draw};
 pub use price_class::PriceClass;
 pub use rate::{Crowd, RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};
@@ -99,7 +99,7 @@ impl Access {
             any_minted: Arc::default(),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
             seen: Cache::builder().max_capacity(LOOKUPS).time_to_idle(SEEN_LIFETIME).build(),
-            costs: Costs::new(config.default_cost),
+            costs: Costs::new(config.default_cost, config.watch_cost),
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
             guest_rate: NonZeroU32::new(config.guest_rate),

@@ -5,7 +5,7 @@ use assay_store::{Batch, Revision, StoreError};
 
 use super::{
     Access, MINTED, MintError, hash,
-    records::{self, API_KEYS, KeyRecord},
+    records::{self, KeyRecord},
 };
 
 /// Longest name of a key, in characters.
@@ -16,13 +16,6 @@ const MAX_NAME: usize = 64;
 pub struct Minted {
     pub key: Secret,
     pub record: KeyRecord,
-}
-
-/// A minted key, and the units it has used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyUsage {
-    pub record: KeyRecord,
-    pub used: u64,
 }
 
 /// The outcome of the request to revoke a key.
@@ -91,28 +84,6 @@ impl Access {
         }
         self.minted.invalidate(&hash).await;
         Ok(Minted { key, record })
-    }
-
-    /// Every minted key with its usage, by name.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a record cannot be read.
-    pub async fn minted_keys(&self) -> Result<Vec<KeyUsage>, StoreError> {
-        let (meters, records): (Vec<_>, Vec<_>) =
-            self.store.list(&API_KEYS).await?.into_iter().map(|(hash, record)| (records::units(&hash), record)).unzip();
-        let used = self.store.get_many(&meters).await?;
-        let mut listed: Vec<_> =
-            records.into_iter().zip(used).map(|(record, used)| KeyUsage { record, used: used.unwrap_or(0) }).collect();
-        listed.sort_by(|a, b| a.record.name.cmp(&b.record.name));
-        Ok(listed)
-    }
-
-    /// Units that the configured key of this name has used.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub async fn used_by(&self, name: &str) -> Result<u64, StoreError> {
-        Ok(self.store.get(&records::units(name)).await?.unwrap_or(0))
     }
 
     /// Revokes a minted key, within two seconds on every host.

@@ -8,15 +8,17 @@ pub(super) struct Costs {
     /// Of a score or a report: `access.default_cost`, set in `host/server/src/config/defaults.toml`.
     pub default: u64,
     pub submission: u64,
+    /// Of a watch for 30 days: `access.watch_cost`.
+    pub watch: u64,
 }
 
 impl Costs {
     /// Nothing costs units.
-    pub(crate) const NONE: Self = Self { default: 0, submission: 0 };
+    pub(crate) const NONE: Self = Self { default: 0, submission: 0, watch: 0 };
 
     /// Those of the contract and of the configuration.
-    pub(crate) fn new(default: u64) -> Self {
-        Self { default, submission: 10 }
+    pub(crate) fn new(default: u64, watch: u64) -> Self {
+        Self { default, submission: 10, watch }
     }
 }
 
@@ -35,13 +37,15 @@ pub enum PriceClass {
     /// a public model.
     Status,
     Submission,
+    /// A watch of a wallet, for each 30 days begun.
+    Watch,
     /// The rights and the usage of the caller's own key.
     Usage,
     Admin,
 }
 
 impl PriceClass {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Score,
         Self::Attestation,
         Self::Report,
@@ -50,6 +54,7 @@ impl PriceClass {
         Self::Agents,
         Self::Status,
         Self::Submission,
+        Self::Watch,
         Self::Usage,
         Self::Admin,
     ];
@@ -70,6 +75,7 @@ impl PriceClass {
             // A key that may submit may also read the result.
             Self::Status => (&[Scope::Read, Scope::Submit], 0),
             Self::Submission => (&[Scope::Submit], costs.submission),
+            Self::Watch => (&[Scope::Read], costs.watch),
             Self::Usage => (&[Scope::Read, Scope::Submit, Scope::Admin], 0),
             Self::Admin => (&[Scope::Admin], 0),
         }

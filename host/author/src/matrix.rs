@@ -6,7 +6,7 @@ use std::{fmt::Write as _, path::Path};
 use assay_domain::features::Features;
 use tables::value;
 
-use crate::{Fault, Wallet, declaration::File, pack::expressions};
+use crate::{FileFault, Wallet, declaration::DeclarationFile, pack::expressions};
 
 /// The features of a declaration.
 pub struct Matrix {
@@ -17,8 +17,8 @@ pub struct Matrix {
 impl Matrix {
     /// # Errors
     /// The first problem of the declaration.
-    pub fn of(declaration: &Path) -> Result<Self, Fault> {
-        let file = File::read(declaration)?;
+    pub fn of(declaration: &Path) -> Result<Self, FileFault> {
+        let file = DeclarationFile::read(declaration)?;
         let codes = expressions(&file)?.into_iter().map(|expression| expression.code).collect();
         Ok(Self { names: file.names().into_iter().map(Into::into).collect(), codes })
     }

@@ -9,7 +9,7 @@ use crate::origin::{Missing, Split, Test, Tree};
 
 /// The values of one feature with which a wallet reaches a leaf.
 #[derive(Clone)]
-struct Range {
+struct LeafRange {
     above: f64,
     below: f64,
     absent: bool,
@@ -19,7 +19,7 @@ struct Range {
     other: bool,
 }
 
-impl Range {
+impl LeafRange {
     /// Whether both have a value in common, or both may be absent.
     fn meets(&self, other: &Self) -> bool {
         if self.absent && other.absent {
@@ -77,7 +77,7 @@ pub(crate) fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
     used.dedup();
     let Some(own) = used.iter().position(|other| *other == feature) else { return true };
     let leaves = boxes(tree, &used);
-    let breaks = |(low, less): &(Vec<Range>, f64), (high, more): &(Vec<Range>, f64)| {
+    let breaks = |(low, less): &(Vec<LeafRange>, f64), (high, more): &(Vec<LeafRange>, f64)| {
         (if rising { less > more } else { less < more })
             && low.iter().zip(high).enumerate().all(|(at, (low, high))| {
                 if at == own {
@@ -94,8 +94,8 @@ pub(crate) fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
 }
 
 /// The box of each leaf over the features in `used`, and the value of the leaf. A parent comes before its children.
-fn boxes(tree: &Tree, used: &[usize]) -> Vec<(Vec<Range>, f64)> {
-    let mut here: Vec<Option<Vec<Range>>> = vec![None; tree.splits.len()];
+fn boxes(tree: &Tree, used: &[usize]) -> Vec<(Vec<LeafRange>, f64)> {
+    let mut here: Vec<Option<Vec<LeafRange>>> = vec![None; tree.splits.len()];
     if let Some(root) = here.first_mut() {
         *root = Some(used.iter().map(|feature| anything(tree, *feature)).collect());
     }
@@ -117,13 +117,13 @@ fn boxes(tree: &Tree, used: &[usize]) -> Vec<(Vec<Range>, f64)> {
     leaves
 }
 
-fn anything(tree: &Tree, feature: usize) -> Range {
+fn anything(tree: &Tree, feature: usize) -> LeafRange {
     let words = tree.splits.iter().filter(|split| split.feature == feature).map(|split| match &split.test {
         Test::Categories { set, .. } => set.len(),
         Test::Threshold(_) => 0,
     });
     let categories = vec![u32::MAX; words.max().unwrap_or(0)];
-    Range { above: f64::NEG_INFINITY, below: f64::INFINITY, absent: true, categories, other: true }
+    LeafRange { above: f64::NEG_INFINITY, below: f64::INFINITY, absent: true, categories, other: true }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use tables::{
 use toml::Spanned;
 
 use crate::{
-    Fault,
-    declaration::File,
+    FileFault,
+    declaration::DeclarationFile,
     language::Expression,
     packed::{Packed, number},
     predicts::Predicts,
@@ -20,16 +20,16 @@ pub(crate) const WIDEST: usize = 1024;
 pub(crate) const LAYERS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Network {
+pub(crate) struct NeuralNetwork {
     pub columns: Vec<Column>,
-    pub layers: Vec<Layer>,
+    pub layers: Vec<NetworkLayer>,
     /// Figures and weights have single precision.
     pub single: bool,
     pub predicts: Predicts,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Layer {
+pub(crate) struct NetworkLayer {
     /// The weights of each unit, one for each unit of the layer before.
     pub weights: Vec<Vec<f64>>,
     pub biases: Vec<f64>,
@@ -37,7 +37,7 @@ pub(crate) struct Layer {
     pub activation: u32,
 }
 
-impl Network {
+impl NeuralNetwork {
     /// The figure of a feature as a column.
     pub(crate) fn figure(feature: usize) -> Column {
         Column {
@@ -56,7 +56,7 @@ impl Network {
     ///
     /// # Errors
     /// The first feature that may be absent, and has nothing in place of it.
-    pub(crate) fn fill(&mut self, file: &File, expressions: &[Expression]) -> Result<(), Fault> {
+    pub(crate) fn fill(&mut self, file: &DeclarationFile, expressions: &[Expression]) -> Result<(), FileFault> {
         for (at, (feature, expression)) in file.declared.features.iter().zip(expressions).enumerate() {
             let declared = feature.absent.as_ref().map(Spanned::get_ref);
             for column in self.columns.iter_mut().filter(|column| column.feature == at && column.kind != Kind::Absent) {
@@ -141,7 +141,7 @@ impl Network {
         if self.layers.len() == 1 {
             return format!("a linear model of {} columns over {features} features", self.columns.len());
         }
-        let name = |layer: &Layer| {
+        let name = |layer: &NetworkLayer| {
             let units = layer.biases.len();
             match layer.activation {
                 RELU => format!("{units} relu"),
@@ -167,13 +167,13 @@ mod tests {
 
     #[test]
     fn the_signs_of_the_weights_show_a_direction() {
-        let layer = |weights: &[&[f64]], activation| Layer {
+        let layer = |weights: &[&[f64]], activation| NetworkLayer {
             weights: weights.iter().map(|unit| unit.to_vec()).collect(),
             biases: vec![0.0; weights.len()],
             activation,
         };
-        let network = |layers| Network {
-            columns: vec![Network::figure(0), Network::figure(1)],
+        let network = |layers| NeuralNetwork {
+            columns: vec![NeuralNetwork::figure(0), NeuralNetwork::figure(1)],
             layers,
             single: false,
             predicts: Predicts::LOG_ODDS,

@@ -10,15 +10,15 @@ use tables::{
 };
 
 use crate::{
-    Fault, Wallet, calibration, claims,
-    declaration::{Declaration, Feature, File, Kind, Margin},
+    FileFault, Wallet, calibration, claims,
+    declaration::{Declaration, DeclarationFile, DeclaredKind, Feature, Margin},
     fault::begins,
     language::Expression,
     module,
     packed::Packed,
     predictions::Unit,
     ratings,
-    rules::{self, Card, Rules},
+    rules::{self, Card, ModelRules},
     scale::{self, Scale, deciles},
     texts::{self, LABEL},
     training::Training,
@@ -102,8 +102,8 @@ impl Predicted {
 ///
 /// # Errors
 /// The first problem, with its file and line.
-pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
-    let file = File::read(declaration)?;
+pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
+    let file = DeclarationFile::read(declaration)?;
     let expressions = expressions(&file)?;
     let factor_of = factors(&file)?;
     let scale = Scale::of(&file)?;
@@ -118,7 +118,7 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     let scale = match &rules {
         // The link has the factor.
         _ if !link.is_empty() => scale,
-        Rules::Card(Card { base: Some(base), .. }) => Scale { base: *base, ..scale },
+        ModelRules::Card(Card { base: Some(base), .. }) => Scale { base: *base, ..scale },
         _ => Scale { per_margin: scale.per_margin * factor.unwrap_or(1.0), ..scale },
     };
     rules::prove(&file, &rules, scale)?;
@@ -149,13 +149,13 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     if data.len() > DATA {
         let message =
             format!("its data has {} bytes and may have {DATA}. Train with fewer trees or leaves", data.len());
-        return Err(Fault::of(declaration, message));
+        return Err(FileFault::of(declaration, message));
     }
     let kind = match file.declared.kind {
-        Kind::Credit => ModelKind::Credit,
-        Kind::Sybil => ModelKind::Sybil,
+        DeclaredKind::Credit => ModelKind::Credit,
+        DeclaredKind::Sybil => ModelKind::Sybil,
     };
-    let core = module::with(kind, &data).map_err(|why| Fault::of(declaration, why))?;
+    let core = module::with(kind, &data).map_err(|why| FileFault::of(declaration, why))?;
     Ok(Pack { core, data, kind, summary, is_trained, factor, single })
 }
 
@@ -163,10 +163,13 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
 ///
 /// # Errors
 /// The first problem, at its column.
-pub(crate) fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
+pub(crate) fn expressions(file: &DeclarationFile) -> Result<Vec<Expression>, FileFault> {
     let features = &file.declared.features;
     if features.is_empty() || features.len() > FEATURES {
-        return Err(Fault::of(&file.path, format!("it has {} features; 1 to {FEATURES} are possible", features.len())));
+        return Err(FileFault::of(
+            &file.path,
+            format!("it has {} features; 1 to {FEATURES} are possible", features.len()),
+        ));
     }
     for (at, feature) in features.iter().enumerate() {
         let name = feature.name.get_ref();
@@ -186,18 +189,21 @@ pub(crate) fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
         let is = &feature.is;
         Expression::parse(is.get_ref()).map_err(|wrong| {
             let at = begins(&file.text, &is.span(), is.get_ref()) + wrong.at;
-            Fault::at(&file.path, &file.text, at, format!("feature {}: {}", feature.name.get_ref(), wrong.message))
+            FileFault::at(&file.path, &file.text, at, format!("feature {}: {}", feature.name.get_ref(), wrong.message))
         })
     };
     features.iter().map(parse).collect()
 }
 
 /// The factor of each feature.
-fn factors(file: &File) -> Result<Vec<usize>, Fault> {
+fn factors(file: &DeclarationFile) -> Result<Vec<usize>, FileFault> {
     let Declaration { version, factors, features, .. } = &file.declared;
     version.get_ref().parse::<ModelVersion>().map_err(|why| file.fault(version, why))?;
     if factors.is_empty() || factors.len() > FACTORS {
-        return Err(Fault::of(&file.path, format!("it has {} factors; 1 to {FACTORS} are possible", factors.len())));
+        return Err(FileFault::of(
+            &file.path,
+            format!("it has {} factors; 1 to {FACTORS} are possible", factors.len()),
+        ));
     }
     let place = |feature: &Feature| {
         let wanted = feature.factor.get_ref();

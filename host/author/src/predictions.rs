@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Fault, files, table};
+use crate::{FileFault, files, table};
 
 /// What a prediction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,19 +39,19 @@ pub struct Predictions {
 impl Predictions {
     /// # Errors
     /// The file has no column `margin`, `probability` or `score`, or a cell of it is not a number.
-    pub fn read(path: &Path) -> Result<Self, Fault> {
+    pub fn read(path: &Path) -> Result<Self, FileFault> {
         let text = files::text(path, files::TRAINED)?;
         let head = text.lines().next().unwrap_or_default();
         let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
         let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
-            Fault::of(
+            FileFault::of(
                 path,
                 "its first line has none of `margin`, `probability` and `score`: name the column of the predictions",
             )
         })?;
         let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
         match values.iter().position(|value| !value.is_finite()) {
-            Some(at) => Err(Fault::of(path, format!("prediction {} is not a finite number", at + 1))),
+            Some(at) => Err(FileFault::of(path, format!("prediction {} is not a finite number", at + 1))),
             None => Ok(Self { unit, values }),
         }
     }

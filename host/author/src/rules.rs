@@ -6,13 +6,13 @@ use std::path::Path;
 use tables::data::{Node, SHAPLEY_DEPTH, Section};
 
 use crate::{
-    Fault, bins,
-    card::{self, Row},
-    declaration::{Declaration, Direction, Explain, File, Kind, Margin, Text},
+    FileFault, bins,
+    card::{self, FeatureBins},
+    declaration::{Declaration, DeclarationFile, DeclaredKind, Direction, Explain, Margin, SpannedText},
     files,
     language::Expression,
     monotone,
-    network::Network,
+    network::NeuralNetwork,
     origin::{self, Forest, Test, Trained, Tree},
     packed::{Packed, number},
     predicts::Predicts,
@@ -21,17 +21,17 @@ use crate::{
 };
 
 /// What makes the margin.
-pub(crate) enum Rules {
+pub(crate) enum ModelRules {
     Trees(Forest),
     Card(Card),
-    Network(Network),
+    Network(NeuralNetwork),
 }
 
 /// The table of a scorecard.
 pub(crate) struct Card {
-    pub rows: Vec<Row>,
+    pub rows: Vec<FeatureBins>,
     /// The features that are not cut into bins.
-    pub terms: Option<Network>,
+    pub terms: Option<NeuralNetwork>,
     /// A library made the table. The points that every wallet has are in its file, or under `base`.
     pub imported: bool,
     pub base: Option<f64>,
@@ -45,7 +45,11 @@ const RISKS: u32 = 100;
 ///
 /// # Errors
 /// The first problem of either.
-pub(crate) fn rules(file: &File, expressions: &[Expression], training: Option<&Training>) -> Result<Rules, Fault> {
+pub(crate) fn rules(
+    file: &DeclarationFile,
+    expressions: &[Expression],
+    training: Option<&Training>,
+) -> Result<ModelRules, FileFault> {
     let Some(trained) = &file.declared.trained else {
         if let Some(explain) = &file.declared.explain {
             return Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points"));
@@ -55,7 +59,7 @@ pub(crate) fn rules(file: &File, expressions: &[Expression], training: Option<&T
         if let Some((terms, training)) = card.terms.as_mut().zip(training) {
             terms.center(training);
         }
-        return Ok(Rules::Card(card));
+        return Ok(ModelRules::Card(card));
     };
     if let Some(scorecard) = &file.declared.scorecard {
         return Err(file.fault(scorecard, "a model has `trained` or `scorecard`, one of them"));
@@ -67,14 +71,14 @@ pub(crate) fn rules(file: &File, expressions: &[Expression], training: Option<&T
         return Err(file.fault(trained, message));
     }
     let bytes = files::bytes(&path, files::TRAINED)?;
-    match origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))? {
-        Trained::Forest(forest) => forest_of(file, trained, forest, training).map(Rules::Trees),
-        Trained::Network(network) => network_of(file, trained, network, expressions, training).map(Rules::Network),
+    match origin::read(&bytes, &file.names()).map_err(|why| FileFault::of(&path, why))? {
+        Trained::Forest(forest) => forest_of(file, trained, forest, training).map(ModelRules::Trees),
+        Trained::Network(network) => network_of(file, trained, network, expressions, training).map(ModelRules::Network),
     }
 }
 
 /// The bins and weights of the declaration, or those of the table that it names.
-fn scorecard_of(file: &File, expressions: &[Expression]) -> Result<Card, Fault> {
+fn scorecard_of(file: &DeclarationFile, expressions: &[Expression]) -> Result<Card, FileFault> {
     let Some(named) = &file.declared.scorecard else {
         let (rows, terms) = card::card(file, expressions)?;
         return Ok(Card { rows, terms, imported: false, base: None });
@@ -95,7 +99,12 @@ fn scorecard_of(file: &File, expressions: &[Expression]) -> Result<Card, Fault> 
     Ok(Card { rows: bins.rows, terms: None, imported: true, base: bins.base })
 }
 
-fn forest_of(file: &File, trees: &Text, mut forest: Forest, training: Option<&Training>) -> Result<Forest, Fault> {
+fn forest_of(
+    file: &DeclarationFile,
+    trees: &SpannedText,
+    mut forest: Forest,
+    training: Option<&Training>,
+) -> Result<Forest, FileFault> {
     if let Some(absent) = file.declared.features.iter().find_map(|feature| feature.absent.as_ref()) {
         return Err(file.fault(absent, "trees send an absent figure where their library does: remove `absent`"));
     }
@@ -114,12 +123,12 @@ fn forest_of(file: &File, trees: &Text, mut forest: Forest, training: Option<&Tr
 }
 
 fn network_of(
-    file: &File,
-    named: &Text,
-    mut network: Network,
+    file: &DeclarationFile,
+    named: &SpannedText,
+    mut network: NeuralNetwork,
     expressions: &[Expression],
     training: Option<&Training>,
-) -> Result<Network, Fault> {
+) -> Result<NeuralNetwork, FileFault> {
     if let Some(explain) = &file.declared.explain {
         let message = "linear models and networks have one explanation, the distance from the mean of the training: \
                        remove `explain`";
@@ -138,7 +147,7 @@ fn network_of(
     Ok(network)
 }
 
-impl Rules {
+impl ModelRules {
     /// What the margin of a trained model means, and how messages call it.
     pub(crate) fn predicts(&self) -> Option<(&'static str, &Predicts)> {
         match self {
@@ -164,7 +173,12 @@ impl Rules {
 }
 
 /// Counts the training data in each leaf if the file of the trees does not: no explanation is right without.
-fn covers(file: &File, trees: &Text, forest: &mut Forest, training: Option<&Training>) -> Result<(), Fault> {
+fn covers(
+    file: &DeclarationFile,
+    trees: &SpannedText,
+    forest: &mut Forest,
+    training: Option<&Training>,
+) -> Result<(), FileFault> {
     if forest.has_covers() {
         return Ok(());
     }
@@ -196,30 +210,32 @@ fn covers(file: &File, trees: &Text, forest: &mut Forest, training: Option<&Trai
 ///
 /// # Errors
 /// The first feature with which it does not.
-pub(crate) fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
+pub(crate) fn prove(file: &DeclarationFile, rules: &ModelRules, scale: Scale) -> Result<(), FileFault> {
     for (at, feature) in file.declared.features.iter().enumerate() {
         let Some(said) = &feature.monotone else { continue };
         let direction = *said.get_ref();
         let rising = (direction == Direction::Rising) == (scale.per_margin >= 0.0);
         let broken = match rules {
-            Rules::Trees(forest) => forest.trees.iter().position(|tree| !monotone::holds(tree, at, rising)),
-            Rules::Card(card) => {
+            ModelRules::Trees(forest) => forest.trees.iter().position(|tree| !monotone::holds(tree, at, rising)),
+            ModelRules::Card(card) => {
                 let falls = card.rows.get(at).is_some_and(|row| !card::holds(row, rising));
                 (falls || card.terms.as_ref().is_some_and(|terms| !terms.holds(at, rising))).then_some(0)
             }
-            Rules::Network(network) => (!network.holds(at, rising)).then_some(0),
+            ModelRules::Network(network) => (!network.holds(at, rising)).then_some(0),
         };
         let Some(tree) = broken else { continue };
         let way = if direction == Direction::Rising { "rising" } else { "falling" };
         let name = feature.name.get_ref();
         let message = match rules {
-            Rules::Trees(_) => format!(
+            ModelRules::Trees(_) => format!(
                 "the score is not {way} in {name}: tree {tree} breaks it. Train with monotone_constraints ({} for this \
                  feature), in LightGBM with monotone_constraints_method=basic, or remove `monotone`",
                 if rising { 1 } else { -1 }
             ),
-            Rules::Card(_) => format!("the score is not {way} in {name}: its bins or weights are not in that order"),
-            Rules::Network(_) => format!(
+            ModelRules::Card(_) => {
+                format!("the score is not {way} in {name}: its bins or weights are not in that order")
+            }
+            ModelRules::Network(_) => format!(
                 "the weights do not show that the score is {way} in {name}: train with weights of one sign on its way, \
                  or remove `monotone`"
             ),
@@ -230,30 +246,37 @@ pub(crate) fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Faul
 }
 
 /// The most points that each factor can add. `linked`: the score is not linear in the margin.
-pub(crate) fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize], linked: bool) -> Vec<u32> {
-    let all = if file.declared.kind == Kind::Sybil { RISKS } else { SCORES };
+pub(crate) fn possible(
+    file: &DeclarationFile,
+    rules: &ModelRules,
+    scale: Scale,
+    factor_of: &[usize],
+    linked: bool,
+) -> Vec<u32> {
+    let all = if file.declared.kind == DeclaredKind::Sybil { RISKS } else { SCORES };
     let means: Vec<Vec<f64>> = match rules {
-        Rules::Trees(forest) => forest.trees.iter().map(Tree::means).collect(),
-        Rules::Card(_) | Rules::Network(_) => Vec::new(),
+        ModelRules::Trees(forest) => forest.trees.iter().map(Tree::means).collect(),
+        ModelRules::Card(_) | ModelRules::Network(_) => Vec::new(),
     };
     let most = |factor: usize| -> f64 {
         let of_factor = |feature: usize| factor_of.get(feature) == Some(&factor);
-        let unbounded = |network: &Network| network.columns.iter().any(|column| of_factor(column.feature));
+        let unbounded = |network: &NeuralNetwork| network.columns.iter().any(|column| of_factor(column.feature));
         match rules {
             _ if linked => f64::from(all),
-            Rules::Trees(forest) => {
+            ModelRules::Trees(forest) => {
                 let most = |(tree, means): (&Tree, &Vec<f64>)| match shapley(file) {
                     true => tree.most_shapley(scale.per_margin, of_factor),
                     false => tree.most(means, scale.per_margin, of_factor),
                 };
                 forest.trees.iter().zip(&means).map(most).sum()
             }
-            Rules::Card(Card { terms: Some(terms), .. }) if unbounded(terms) => f64::from(all),
-            Rules::Card(card) => {
-                let best = |row: &Row| row.cells.iter().map(|cell| cell * scale.per_margin).fold(f64::MIN, f64::max);
+            ModelRules::Card(Card { terms: Some(terms), .. }) if unbounded(terms) => f64::from(all),
+            ModelRules::Card(card) => {
+                let best =
+                    |row: &FeatureBins| row.cells.iter().map(|cell| cell * scale.per_margin).fold(f64::MIN, f64::max);
                 card.rows.iter().enumerate().filter(|(at, _)| of_factor(*at)).map(|(_, row)| best(row)).sum()
             }
-            Rules::Network(_) => f64::from(all),
+            ModelRules::Network(_) => f64::from(all),
         }
     };
     // A float above the largest `u32` becomes the largest `u32`.
@@ -261,11 +284,11 @@ pub(crate) fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[us
 }
 
 /// Packs the rules. Returns what they are, in one line.
-pub(crate) fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale) -> String {
+pub(crate) fn put(packed: &mut Packed, file: &DeclarationFile, rules: &ModelRules, scale: Scale) -> String {
     match rules {
-        Rules::Trees(forest) => trees(packed, file, forest, scale),
-        Rules::Card(card) => scorecard(packed, file, card, scale),
-        Rules::Network(network) => {
+        ModelRules::Trees(forest) => trees(packed, file, forest, scale),
+        ModelRules::Card(card) => scorecard(packed, file, card, scale),
+        ModelRules::Network(network) => {
             shape(packed, file, None, network.single);
             packed.doubles(Section::Scale, [scale.per_margin, scale.base, 0.0]);
             network.put(packed);
@@ -275,11 +298,11 @@ pub(crate) fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale)
 }
 
 /// Whether the declaration asks for Shapley values.
-fn shapley(file: &File) -> bool {
+fn shapley(file: &DeclarationFile) -> bool {
     file.declared.explain.as_ref().is_some_and(|explain| *explain.get_ref() == Explain::TreeShap)
 }
 
-fn shape(packed: &mut Packed, file: &File, forest: Option<&Forest>, is_single: bool) {
+fn shape(packed: &mut Packed, file: &DeclarationFile, forest: Option<&Forest>, is_single: bool) {
     let flag = |is: fn(&Forest) -> bool| u32::from(forest.is_some_and(is));
     let trees = forest.map_or(0, |forest| number(forest.trees.len()));
     let Declaration { features, factors, .. } = &file.declared;
@@ -288,7 +311,7 @@ fn shape(packed: &mut Packed, file: &File, forest: Option<&Forest>, is_single: b
     packed.numbers(Section::Shape, [features, factors, trees, single, strict, u32::from(shapley(file))]);
 }
 
-fn scorecard(packed: &mut Packed, file: &File, card: &Card, scale: Scale) -> String {
+fn scorecard(packed: &mut Packed, file: &DeclarationFile, card: &Card, scale: Scale) -> String {
     let Card { rows, terms, .. } = card;
     shape(packed, file, None, false);
     packed.doubles(Section::Scale, [scale.per_margin, scale.base, file.declared.score.intercept]);
@@ -313,7 +336,7 @@ fn scorecard(packed: &mut Packed, file: &File, card: &Card, scale: Scale) -> Str
     }
 }
 
-fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> String {
+fn trees(packed: &mut Packed, file: &DeclarationFile, forest: &Forest, scale: Scale) -> String {
     shape(packed, file, Some(forest), forest.single);
     packed.doubles(Section::Scale, [scale.per_margin, scale.base, forest.start]);
     let (mut places, mut nodes, mut sets) = (vec![0, 0], Vec::new(), Vec::new());

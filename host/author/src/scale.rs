@@ -1,8 +1,8 @@
 //! How a margin becomes a score.
 
 use crate::{
-    Fault,
-    declaration::{File, Kind, Margin},
+    FileFault,
+    declaration::{DeclarationFile, DeclaredKind, Margin},
     predicts::Predicts,
 };
 
@@ -22,38 +22,38 @@ const RISK: f64 = 100.0;
 impl Scale {
     /// # Errors
     /// What the section `score` lacks or has wrong.
-    pub(crate) fn of(file: &File) -> Result<Self, Fault> {
+    pub(crate) fn of(file: &DeclarationFile) -> Result<Self, FileFault> {
         let score = &file.declared.score;
-        let fault = |message: &str| Err(Fault::of(&file.path, format!("[score]: {message}")));
+        let fault = |message: &str| Err(FileFault::of(&file.path, format!("[score]: {message}")));
         let odds = (score.points_to_double, score.anchor_score, score.anchor_odds);
         let scale = match (file.declared.kind, *score.margin.get_ref(), odds) {
-            (Kind::Credit, Margin::Points, (None, None, None)) => {
+            (DeclaredKind::Credit, Margin::Points, (None, None, None)) => {
                 Self { per_margin: 1.0, base: score.base.unwrap_or(LOWEST) }
             }
-            (Kind::Sybil, Margin::Points, (None, None, None)) => {
+            (DeclaredKind::Sybil, Margin::Points, (None, None, None)) => {
                 Self { per_margin: 1.0, base: score.base.unwrap_or_default() }
             }
-            (Kind::Sybil, Margin::LogOddsOfBot, (None, None, None)) if score.base.is_none() => {
+            (DeclaredKind::Sybil, Margin::LogOddsOfBot, (None, None, None)) if score.base.is_none() => {
                 Self { per_margin: RISK, base: 0.0 }
             }
-            (Kind::Sybil, Margin::LogOddsOfBot, _) => {
+            (DeclaredKind::Sybil, Margin::LogOddsOfBot, _) => {
                 return fault("the risk is 100 times the probability of a bot, and has no `base` and no odds");
             }
-            (Kind::Sybil, Margin::LogOddsOfBad | Margin::LogOddsOfGood, _)
-            | (Kind::Credit, Margin::LogOddsOfBot, _) => {
+            (DeclaredKind::Sybil, Margin::LogOddsOfBad | Margin::LogOddsOfGood, _)
+            | (DeclaredKind::Credit, Margin::LogOddsOfBot, _) => {
                 let kinds = "a credit model has \"log-odds-of-bad\" or \"log-odds-of-good\", a sybil model \
                              \"log-odds-of-bot\", and both can have \"points\"";
                 return Err(file.fault(&score.margin, kinds));
             }
             (_, Margin::Points, _) => return fault("with `margin = \"points\"` give `base`, and no odds"),
-            (Kind::Credit, margin, (Some(double), Some(at), Some(odds)))
+            (DeclaredKind::Credit, margin, (Some(double), Some(at), Some(odds)))
                 if double > 0.0 && odds > 0.0 && score.base.is_none() =>
             {
                 let per = double / std::f64::consts::LN_2;
                 let sign = if margin == Margin::LogOddsOfBad { -1.0 } else { 1.0 };
                 Self { per_margin: sign * per, base: at - per * odds.ln() }
             }
-            (Kind::Credit, ..) => {
+            (DeclaredKind::Credit, ..) => {
                 return fault(
                     "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and \
                      no `base`. With 60, 700 and 4, odds of 4 to 1 score 700, and odds of 8 to 1 score 760",
@@ -71,7 +71,7 @@ impl Scale {
 ///
 /// # Errors
 /// The declared margin has another meaning.
-pub(crate) fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Option<f64>, Fault> {
+pub(crate) fn factor(file: &DeclarationFile, name: &str, predicts: &Predicts) -> Result<Option<f64>, FileFault> {
     let (margin, said) = (&file.declared.score.margin, &file.declared.score.predicts);
     let outcome = margin.get_ref().outcome();
     let (factor, class) = match (margin.get_ref(), predicts, said) {
@@ -117,12 +117,12 @@ pub(crate) fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Opt
 ///
 /// # Errors
 /// They are not nine rising scores, or the model has no score.
-pub(crate) fn deciles(file: &File) -> Result<&[u32], Fault> {
+pub(crate) fn deciles(file: &DeclarationFile) -> Result<&[u32], FileFault> {
     let declared = match (file.declared.kind, &file.declared.score.deciles) {
-        (Kind::Credit, Some(declared)) => declared,
-        (Kind::Credit, None) => return Err(Fault::of(&file.path, "[score]: `deciles` are missing")),
-        (Kind::Sybil, Some(declared)) => return Err(file.fault(declared, "a sybil model has no deciles")),
-        (Kind::Sybil, None) => return Ok(&[]),
+        (DeclaredKind::Credit, Some(declared)) => declared,
+        (DeclaredKind::Credit, None) => return Err(FileFault::of(&file.path, "[score]: `deciles` are missing")),
+        (DeclaredKind::Sybil, Some(declared)) => return Err(file.fault(declared, "a sybil model has no deciles")),
+        (DeclaredKind::Sybil, None) => return Ok(&[]),
     };
     let scores = declared.get_ref().as_slice();
     let within = scores.iter().all(|score| (301..=1000).contains(score));

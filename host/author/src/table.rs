@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use crate::Fault;
+use crate::FileFault;
 
 /// The columns `names` of each row; NaN if a cell is empty. Other columns are left out.
 ///
 /// # Errors
 /// A missing column, or the first cell that is not a number, with its line.
-pub(crate) fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fault> {
+pub(crate) fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, FileFault> {
     let mut lines = text.lines();
     let head: Vec<&str> = cells(lines.next().unwrap_or_default()).map(bare).collect();
     let place = |name: &&str| {
-        let missing = || Fault::of(path, format!("it has no column `{name}`. Write it again: assay features table"));
+        let missing =
+            || FileFault::of(path, format!("it has no column `{name}`. Write it again: assay features table"));
         head.iter().position(|column| column == name).ok_or_else(missing)
     };
     let places: Vec<usize> = names.iter().map(place).collect::<Result<_, _>>()?;
@@ -23,7 +24,7 @@ pub(crate) fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f6
             cell.and_then(number).ok_or_else(|| {
                 let name = head.get(*place).copied().unwrap_or_default();
                 let found = cell.map_or("is missing".to_owned(), |cell| format!("is `{cell}`, which is not a number"));
-                Fault::of(path, format!("line {}: the column `{name}` {found}", at + 2))
+                FileFault::of(path, format!("line {}: the column `{name}` {found}", at + 2))
             })
         };
         places.iter().map(cell).collect()

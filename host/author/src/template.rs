@@ -29,46 +29,46 @@ impl Language {
 /// A file of a template: its path in the folder, and its text.
 pub type NewFile = (&'static str, String);
 /// The same before the name is filled in.
-type Text = (&'static str, &'static str);
+type FileText = (&'static str, &'static str);
 
 /// The golden wallets of a kind that sees features.
-const WALLETS: Text = ("wallets.jsonl", include_str!("../templates/wallets.jsonl"));
+const WALLETS: FileText = ("wallets.jsonl", include_str!("../templates/wallets.jsonl"));
 /// The card of a credit model, with reasons.
-const CARD: Text = ("card.toml", include_str!("../templates/card.toml"));
-const RUST: [Text; 3] = [
+const CARD: FileText = ("card.toml", include_str!("../templates/card.toml"));
+const RUST: [FileText; 3] = [
     ("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt")),
     (".cargo/config.toml", include_str!("../templates/rust/config.toml")),
     ("README.md", include_str!("../templates/rust/README.md")),
 ];
-const JAVASCRIPT: [Text; 4] = [
+const JAVASCRIPT: [FileText; 4] = [
     ("assay.d.ts", include_str!("../templates/javascript/assay.d.ts")),
     ("jsconfig.json", include_str!("../templates/javascript/jsconfig.json")),
     ("package.json", include_str!("../templates/javascript/package.json")),
     ("README.md", include_str!("../templates/javascript/README.md")),
 ];
-const JAVASCRIPT_WALLETS: Text = ("wallets.js", include_str!("../templates/javascript/wallets.js"));
-const PYTHON: [Text; 4] = [
+const JAVASCRIPT_WALLETS: FileText = ("wallets.js", include_str!("../templates/javascript/wallets.js"));
+const PYTHON: [FileText; 4] = [
     ("assay.py", include_str!("../templates/python/assay.py")),
     ("assay.toml", include_str!("../templates/python/assay.toml")),
     ("requirements.txt", include_str!("../templates/python/requirements.txt")),
     ("README.md", include_str!("../templates/python/README.md")),
 ];
-const SCORECARD: [Text; 3] = [
+const SCORECARD: [FileText; 3] = [
     ("model.toml", include_str!("../templates/scorecard/model.toml")),
     ("golden.txt", include_str!("../templates/scorecard/golden.txt")),
     ("README.md", include_str!("../templates/scorecard/README.md")),
 ];
-const SYBIL_SCORECARD: [Text; 2] = [
+const SYBIL_SCORECARD: [FileText; 2] = [
     ("model.toml", include_str!("../templates/scorecard/sybil.toml")),
     ("README.md", include_str!("../templates/scorecard/README.md")),
 ];
-const TREES: [Text; 3] = [
+const TREES: [FileText; 3] = [
     ("model.toml", include_str!("../templates/trees/model.toml")),
     ("train.py", include_str!("../templates/trees/train.py")),
     ("README.md", include_str!("../templates/trees/README.md")),
 ];
 /// Git ignores what builds and package managers write, and secret keys.
-const IGNORED: Text = (".gitignore", "target/\n*.wasm\n*.key\nnode_modules/\n.venv/\n__pycache__/\n");
+const IGNORED: FileText = (".gitignore", "target/\n*.wasm\n*.key\nnode_modules/\n.venv/\n__pycache__/\n");
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
 ///
@@ -90,7 +90,7 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
 }
 
 /// The files of a language and kind; none if the language has no such template.
-fn texts(language: Language, kind: ModelKind) -> Option<Vec<Text>> {
+fn texts(language: Language, kind: ModelKind) -> Option<Vec<FileText>> {
     Some(match (language, kind) {
         (Language::Rust, _) => [&RUST[..], &[("src/lib.rs", rust(kind))]].concat(),
         (Language::JavaScript, _) => [&JAVASCRIPT[..], javascript(kind)?.as_slice()].concat(),
@@ -125,7 +125,7 @@ fn rust(kind: ModelKind) -> &'static str {
 }
 
 /// The model, its tests, and what these need.
-fn javascript(kind: ModelKind) -> Option<Vec<Text>> {
+fn javascript(kind: ModelKind) -> Option<Vec<FileText>> {
     Some(match kind {
         ModelKind::Credit => vec![
             ("model.js", include_str!("../templates/javascript/credit.js")),
@@ -146,7 +146,7 @@ fn javascript(kind: ModelKind) -> Option<Vec<Text>> {
 }
 
 /// The model and its tests.
-fn python(kind: ModelKind) -> Option<[Text; 2]> {
+fn python(kind: ModelKind) -> Option<[FileText; 2]> {
     let (model, test) = match kind {
         ModelKind::Credit => {
             (include_str!("../templates/python/credit.py"), include_str!("../templates/python/test_credit.py"))

@@ -1,8 +1,8 @@
 //! The texts of a model: who it is, what it claims, and the words of its factors.
 
 use crate::{
-    Fault,
-    declaration::{Claims, Declaration, File, Text},
+    FileFault,
+    declaration::{ClaimsSection, Declaration, DeclarationFile, SpannedText},
     language::Expression,
 };
 use assay_domain::is_plain;
@@ -17,7 +17,7 @@ const TEXT: usize = 400;
 ///
 /// # Errors
 /// The first text that is too long or cannot be packed.
-pub(crate) fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, Fault> {
+pub(crate) fn texts(file: &DeclarationFile, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, FileFault> {
     let Declaration { version, title, authors, factors, claims, .. } = &file.declared;
     long(file, title, LABEL)?;
     // The model refuses a wallet of which nothing could be read, so it always reads the coverage.
@@ -28,7 +28,8 @@ pub(crate) fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u
     let plain = |text: &str| text.as_bytes().to_vec();
     let mut texts =
         vec![plain(version.get_ref()), plain(title.get_ref()), plain(&authors.join("\n")), plain(&reads.join("\n"))];
-    let claim = |text: fn(&Claims) -> &Text| plain(claims.as_ref().map_or("", |claims| text(claims).get_ref()));
+    let claim =
+        |text: fn(&ClaimsSection) -> &SpannedText| plain(claims.as_ref().map_or("", |claims| text(claims).get_ref()));
     texts.extend([claim(|claims| &claims.outcome), claim(|claims| &claims.population)]);
     for factor in factors {
         long(file, &factor.label, LABEL)?;
@@ -40,7 +41,7 @@ pub(crate) fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u
 }
 
 /// A text with the place of the feature in place of each `{name}`.
-fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
+fn template(file: &DeclarationFile, text: &SpannedText) -> Result<Vec<u8>, FileFault> {
     let (names, mut out, mut rest) = (file.names(), Vec::new(), text.get_ref().as_str());
     if rest.bytes().any(|byte| byte < b' ') {
         return Err(file.fault(text, "a text has one line and no control characters"));
@@ -61,7 +62,7 @@ fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
 ///
 /// # Errors
 /// The fault names the length or the kind of character, and the line of the text.
-pub(crate) fn long(file: &File, text: &Text, most: usize) -> Result<(), Fault> {
+pub(crate) fn long(file: &DeclarationFile, text: &SpannedText, most: usize) -> Result<(), FileFault> {
     let count = text.get_ref().chars().count();
     let message = format!("it has {count} characters; 1 to {most} are possible");
     if !is_plain(text.get_ref()) {

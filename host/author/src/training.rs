@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Fault, declaration::File, files, table};
+use crate::{FileFault, declaration::DeclarationFile, files, table};
 
 /// The figures of each wallet, in the order of the features.
 pub(crate) struct Training {
@@ -15,7 +15,7 @@ impl Training {
     ///
     /// # Errors
     /// There is no such file, or it lacks a feature or rows.
-    pub(crate) fn read(file: &File) -> Result<Option<Self>, Fault> {
+    pub(crate) fn read(file: &DeclarationFile) -> Result<Option<Self>, FileFault> {
         let Some(named) = &file.declared.table else { return Ok(None) };
         let path = file.path.parent().unwrap_or(Path::new("")).join(named.get_ref());
         if !path.exists() {
@@ -26,6 +26,6 @@ impl Training {
             return Err(file.fault(named, message));
         }
         let rows = table::rows(&path, &files::text(&path, files::TRAINED)?, &file.names())?;
-        if rows.is_empty() { Err(Fault::of(&path, "it has no rows")) } else { Ok(Some(Self { path, rows })) }
+        if rows.is_empty() { Err(FileFault::of(&path, "it has no rows")) } else { Ok(Some(Self { path, rows })) }
     }
 }

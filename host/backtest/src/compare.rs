@@ -17,7 +17,7 @@ use assay_domain::{
 
 /// Two models on the wallets that both scored.
 #[derive(Debug, Clone, Serialize)]
-pub struct Comparison {
+pub struct FileComparison {
     /// The result in one sentence.
     pub verdict: String,
     pub first: String,
@@ -46,7 +46,7 @@ pub struct Comparison {
     pub outcomes: Option<OutcomePart>,
 }
 
-impl Comparison {
+impl FileComparison {
     /// What both scored, in words: wallets, or records if a wallet has several.
     pub fn records(&self) -> String {
         match self.outcomes.as_ref().and_then(|known| Some((known.count, known.clusters?))) {
@@ -108,9 +108,15 @@ pub struct FactorPart {
 }
 
 /// Compares two models. The verdict is empty until [`crate::verdict`] writes it.
-pub(crate) fn compare(first: &ModelPart, second: &ModelPart, index: usize, pair: &Pair, cut_off: Score) -> Comparison {
+pub(crate) fn compare(
+    first: &ModelPart,
+    second: &ModelPart,
+    index: usize,
+    pair: &Pair,
+    cut_off: Score,
+) -> FileComparison {
     let joint = &pair.joint;
-    Comparison {
+    FileComparison {
         verdict: String::new(),
         first: first.identity.name.clone(),
         second: second.identity.name.clone(),

@@ -33,19 +33,19 @@ pub enum By {
 #[derive(Debug, Clone, Default)]
 pub struct Grading {
     pub by: Vec<By>,
-    pub external: Option<External>,
+    pub external: Option<ExternalScore>,
 }
 
 /// A column with another score.
 #[derive(Debug, Clone)]
-pub struct External {
+pub struct ExternalScore {
     pub column: String,
     pub lower_is_better: bool,
 }
 
 /// A record with a known outcome.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct GradedRow {
     pub line: u64,
     pub as_of: u64,
     pub bad: bool,
@@ -78,7 +78,7 @@ pub enum Clustered {
     Alone,
 }
 
-impl Row {
+impl GradedRow {
     /// The score of model number `index`; `None` if it gave none.
     pub fn score(&self, index: usize) -> Option<Score> {
         self.scores.get(index).copied().flatten()
@@ -86,7 +86,7 @@ impl Row {
 }
 
 /// Counts `scores`, one for each row, by the outcome of the row, as often as the weight of the row says.
-pub(crate) fn outcomes(rows: &[&Row], weights: &[u64], scores: impl Iterator<Item = Option<Score>>) -> Outcomes {
+pub(crate) fn outcomes(rows: &[&GradedRow], weights: &[u64], scores: impl Iterator<Item = Option<Score>>) -> Outcomes {
     let mut found = Outcomes::default();
     for ((row, weight), score) in rows.iter().zip(weights).zip(scores) {
         let Some(score) = score else { continue };
@@ -98,7 +98,7 @@ pub(crate) fn outcomes(rows: &[&Row], weights: &[u64], scores: impl Iterator<Ite
 /// The rows of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Graded {
-    rows: Vec<Row>,
+    rows: Vec<GradedRow>,
     /// All records with an outcome, also those that are not kept.
     pub seen: u64,
     /// For each model: the labels of its factors, in its order.
@@ -127,7 +127,7 @@ impl Graded {
         let Some(bad) = record.outcome else { return };
         self.seen += 1;
         let (cluster, clustered) = cluster(line, record);
-        self.rows.push(Row {
+        self.rows.push(GradedRow {
             line,
             as_of: record.features.as_of,
             bad,
@@ -164,7 +164,7 @@ impl Graded {
     }
 
     /// The rows in the order of the file.
-    pub fn rows(&self) -> Vec<&Row> {
+    pub fn rows(&self) -> Vec<&GradedRow> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|row| (hash(&row.line), row.line));
         rows.truncate(MOST);
@@ -209,7 +209,7 @@ fn undated(id: &str, as_of: u64) -> Option<&str> {
 }
 
 fn external(record: &Record, grading: &Grading) -> Option<f64> {
-    let External { column, lower_is_better } = grading.external.as_ref()?;
+    let ExternalScore { column, lower_is_better } = grading.external.as_ref()?;
     let value = record.other.get(column)?.as_f64()?;
     Some(if *lower_is_better { -value } else { value })
 }

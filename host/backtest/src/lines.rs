@@ -15,9 +15,9 @@ use assay_domain::Digest;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A stream of lines.
-pub(crate) struct Lines(Text);
+pub(crate) struct LineStream(TextStream);
 
-enum Text {
+enum TextStream {
     Plain(Hashed),
     Gzip(Box<BufReader<MultiGzDecoder<Hashed>>>),
 }
@@ -50,27 +50,27 @@ impl BufRead for Hashed {
     }
 }
 
-impl Lines {
+impl LineStream {
     pub(crate) fn new(mut reader: BufReader<File>) -> io::Result<Self> {
         let gzip = reader.fill_buf()?.starts_with(&GZIP);
         let file = Hashed { reader, digest: Sha256::new(), bytes: 0 };
         Ok(Self(match gzip {
-            true => Text::Gzip(Box::new(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file)))),
-            false => Text::Plain(file),
+            true => TextStream::Gzip(Box::new(BufReader::with_capacity(256 << 10, MultiGzDecoder::new(file)))),
+            false => TextStream::Plain(file),
         }))
     }
 
     fn file(&self) -> &Hashed {
         match &self.0 {
-            Text::Plain(file) => file,
-            Text::Gzip(text) => text.get_ref().get_ref(),
+            TextStream::Plain(file) => file,
+            TextStream::Gzip(text) => text.get_ref().get_ref(),
         }
     }
 
     fn text(&mut self) -> &mut dyn BufRead {
         match &mut self.0 {
-            Text::Plain(file) => file,
-            Text::Gzip(text) => text.as_mut(),
+            TextStream::Plain(file) => file,
+            TextStream::Gzip(text) => text.as_mut(),
         }
     }
 
@@ -107,8 +107,8 @@ impl Lines {
     /// SHA-256 of everything read.
     pub(crate) fn digest(self) -> Digest {
         let file = match self.0 {
-            Text::Plain(file) => file,
-            Text::Gzip(text) => text.into_inner().into_inner(),
+            TextStream::Plain(file) => file,
+            TextStream::Gzip(text) => text.into_inner().into_inner(),
         };
         Digest(file.digest.finalize().into())
     }
@@ -140,7 +140,7 @@ mod tests {
         text += &"x".repeat(3 * MAX_LINE);
         text += "\n\nlast";
         file.write_all(text.as_bytes()).unwrap();
-        let mut source = Lines::new(BufReader::new(file.reopen().unwrap())).unwrap();
+        let mut source = LineStream::new(BufReader::new(file.reopen().unwrap())).unwrap();
         let mut lines = Vec::new();
         loop {
             let more = source.next(100).unwrap();
@@ -166,7 +166,7 @@ mod tests {
         // Two members, as `cat a.gz b.gz` makes them.
         let bytes = [packed("a\nb\n"), packed("c")].concat();
         file.write_all(&bytes).unwrap();
-        let mut source = Lines::new(BufReader::new(file.reopen().unwrap())).unwrap();
+        let mut source = LineStream::new(BufReader::new(file.reopen().unwrap())).unwrap();
         assert_eq!(source.next(100).unwrap(), [b"a\n".as_slice(), b"b\n", b"c"]);
         assert!(source.next(100).unwrap().is_empty());
         assert_eq!(source.bytes(), bytes.len() as u64);

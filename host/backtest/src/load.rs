@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::models::Identity;
+use crate::models::ModelIdentity;
 use assay_domain::{Decile, ModelInfo, ModelKind, ModelVersion, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel, OfKind, StandaloneError, metered, standalone};
 
 /// A model for scores, and its metered copy for costs.
 pub struct Loaded {
-    pub identity: Identity,
+    pub identity: ModelIdentity,
     pub model: CreditModel,
     pub counting: MeteredModel,
     /// What it says of itself.
@@ -60,7 +60,7 @@ pub fn load(names: &[String], shelf: &Path, limits: &Limits) -> Result<Vec<Loade
 /// Adds the digest to the names of different models that have the same version.
 fn tell_apart(loaded: &mut [Loaded]) {
     let names: Vec<_> = loaded.iter().map(|of| (of.identity.name.clone(), of.identity.digest)).collect();
-    for Loaded { identity: Identity { name, digest, .. }, .. } in loaded {
+    for Loaded { identity: ModelIdentity { name, digest, .. }, .. } in loaded {
         if names.iter().any(|(other, of)| other == name && of != digest) {
             let digest = digest.to_string();
             *name = format!("{name} ({})", digest.get(..8).unwrap_or(&digest));
@@ -123,7 +123,7 @@ fn one(path: &Path, limits: &Limits) -> Result<Loaded, LoadFailure> {
     let deciles: Vec<Decile> =
         (Score::MIN.get()..=Score::MAX.get()).filter_map(Score::new).map(|score| model.decile(score)).collect();
     let name = format!("{} {}", model.kind(), model.version());
-    let identity = Identity { name, title: model.info().title.clone(), digest: model.digest(), deciles };
+    let identity = ModelIdentity { name, title: model.info().title.clone(), digest: model.digest(), deciles };
     let info = model.info().clone();
     Ok(Loaded { identity, model, counting, info })
 }

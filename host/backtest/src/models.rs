@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Serialize, Serializer};
 
-use crate::tally::{OfModel, Without};
+use crate::tally::{ModelTally, Without};
 use assay_domain::{
     Decile, Digest, Score,
     stats::{Edges, Histogram, psi},
@@ -12,7 +12,7 @@ use assay_domain::{
 
 /// The identity of a model.
 #[derive(Debug, Clone, Serialize)]
-pub struct Identity {
+pub struct ModelIdentity {
     /// Kind and version, for example `credit 1.1`.
     pub name: String,
     pub title: String,
@@ -24,7 +24,7 @@ pub struct Identity {
     pub deciles: Vec<Decile>,
 }
 
-impl Identity {
+impl ModelIdentity {
     /// The decile of `score` in this model's table.
     pub fn decile(&self, score: Score) -> Option<Decile> {
         self.deciles.get((score.get() - Score::MIN.get()) as usize).copied()
@@ -35,7 +35,7 @@ impl Identity {
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelPart {
     #[serde(flatten)]
-    pub identity: Identity,
+    pub identity: ModelIdentity,
     pub scored: u64,
     pub refused: u64,
     pub failed: u64,
@@ -66,8 +66,8 @@ pub struct CostPart {
 }
 
 /// Computes the part of one model, and its shift since `baseline`.
-pub(crate) fn model(identity: Identity, counts: &OfModel, baseline: Option<&OfModel>) -> ModelPart {
-    let since = |baseline: &OfModel| {
+pub(crate) fn model(identity: ModelIdentity, counts: &ModelTally, baseline: Option<&ModelTally>) -> ModelPart {
+    let since = |baseline: &ModelTally| {
         let edges = Edges::quantiles(&baseline.scores, 10);
         psi(&edges.counts(&baseline.scores), &edges.counts(&counts.scores))
     };

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use crate::{
-    compare::{Comparison, compare},
-    grade::{Asked, Grade, Stated, grades},
-    models::{Identity, ModelPart, model, shown},
+    compare::{FileComparison, compare},
+    grade::{Grade, GradeRequest, StatedClaims, grades},
+    models::{ModelIdentity, ModelPart, model, shown},
     outcome,
     record::BadLine,
     shift::{Shift, shifts},
-    source::Unit,
+    source::RecordUnit,
     tally::Tally,
     verdict::verdict,
 };
@@ -33,7 +33,7 @@ pub struct Baseline {
 #[derive(Debug, Clone)]
 pub struct About {
     pub made_at: Time,
-    pub models: Vec<Identity>,
+    pub models: Vec<ModelIdentity>,
     pub file: FeaturesFile,
     pub baseline: Option<Baseline>,
     /// A remark for the readers of the report.
@@ -44,7 +44,7 @@ pub struct About {
     /// What the outcome is, in words, and the days within which it happens.
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
-    pub asked: Asked,
+    pub asked: GradeRequest,
     /// What the models claim, by population and horizon, in their order.
     pub claims: Vec<Vec<Claim>>,
     /// Daily prices of ether, which decide the conditions of claims; empty if none were given.
@@ -55,7 +55,7 @@ pub struct About {
 
 /// The whole result.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct BacktestReport {
     /// The version of the program.
     pub assay: &'static str,
     pub made_at: Time,
@@ -71,7 +71,7 @@ pub struct Report {
     /// Each model by itself on the records with an outcome.
     pub grades: Vec<Grade>,
     /// Each other model compared with the first.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<FileComparison>,
     /// The shift of each figure since the baseline; empty without one.
     pub figures_since_baseline: Vec<Shift>,
 }
@@ -84,7 +84,7 @@ pub struct Sample {
     pub digest: Digest,
     pub records: u64,
     /// The unit of every record number, also of fields named `line`.
-    pub counted_in: Unit,
+    pub counted_in: RecordUnit,
     pub bad_lines: u64,
     pub first_bad_lines: Vec<BadLine>,
     pub with_outcome: u64,
@@ -92,7 +92,7 @@ pub struct Sample {
 }
 
 /// Computes everything from the counts of `tally`.
-pub fn report(about: About, tally: &Tally) -> Report {
+pub fn report(about: About, tally: &Tally) -> BacktestReport {
     let baseline = about.baseline.as_ref().map(|baseline| &baseline.tally);
     let models: Vec<_> = about
         .models
@@ -116,7 +116,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
         None => Vec::new(),
     };
     let names: Vec<_> = models.iter().map(|model| model.identity.name.clone()).collect();
-    Report {
+    BacktestReport {
         cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
@@ -124,7 +124,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
             &names,
             &tally.graded,
             &about.asked,
-            Stated { claims: &about.claims, horizon: about.horizon_days, ether: &about.ether },
+            StatedClaims { claims: &about.claims, horizon: about.horizon_days, ether: &about.ether },
         ),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::graded::Row;
+use crate::graded::GradedRow;
 use assay_domain::stats::{Interval, middle, split_mix};
 
 /// The most draws in all; they take some seconds.
@@ -27,7 +27,7 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    pub(crate) fn of(rows: &[&Row]) -> Self {
+    pub(crate) fn of(rows: &[&GradedRow]) -> Self {
         let mut found: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (index, row) in rows.iter().enumerate() {
             found.entry(row.cluster).or_default().push(index);
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
     use crate::{figures::NAMES, graded::Clustered};
 
-    fn row(line: u64, cluster: u64, bad: bool) -> Row {
+    fn row(line: u64, cluster: u64, bad: bool) -> GradedRow {
         let figures = [None; NAMES.len()];
         let (scores, points, segments) = (vec![], vec![], vec![]);
-        Row {
+        GradedRow {
             line,
             as_of: 0,
             bad,

@@ -16,7 +16,7 @@ use std::{
 use crate::{
     graded::{Called, Grading},
     rows::row,
-    source::{Chunk, Source},
+    source::{RecordChunk, RecordSource},
     tally::Tally,
 };
 use assay_domain::{Assessment, Digest, features::Features};
@@ -90,14 +90,14 @@ struct Done {
 /// [`RunError`]. A bad line is counted and is no error.
 pub fn run<S: Scorer>(run: Run<'_, S>, progress: impl FnMut(Progress)) -> Result<(Tally, Digest), RunError> {
     let Run { file, models, counting, threads, stop, scores, grading } = run;
-    let mut source = Source::open(file).map_err(RunError::Read)?;
+    let mut source = RecordSource::open(file).map_err(RunError::Read)?;
     let (size, unit) = (source.size, source.unit());
     let threads = threads.max(1);
-    let (chunks, waiting) = mpsc::sync_channel::<Chunk>(threads * AHEAD);
+    let (chunks, waiting) = mpsc::sync_channel::<RecordChunk>(threads * AHEAD);
     let (done, finished) = mpsc::sync_channel::<Done>(threads * AHEAD);
     // Only the workers own the receiver: the reader stops when all of them have ended.
     let waiting = Arc::new(Mutex::new(waiting));
-    let work = Work { models, counting: Mutex::new(counting), stop, rows: scores.is_some(), grading };
+    let work = ScoringWork { models, counting: Mutex::new(counting), stop, rows: scores.is_some(), grading };
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             while let Some(chunk) = source.chunk()? {
@@ -158,7 +158,7 @@ fn collect(
 }
 
 /// What all scoring threads share.
-struct Work<'a, S> {
+struct ScoringWork<'a, S> {
     models: &'a [S],
     counting: Mutex<Vec<MeteredModel>>,
     stop: &'a AtomicBool,
@@ -167,9 +167,9 @@ struct Work<'a, S> {
     grading: Grading,
 }
 
-impl<S: Scorer> Work<'_, S> {
+impl<S: Scorer> ScoringWork<'_, S> {
     /// Scores chunks until there are none or the run stops.
-    fn run(&self, waiting: &Mutex<Receiver<Chunk>>, done: &SyncSender<Done>) -> Tally {
+    fn run(&self, waiting: &Mutex<Receiver<RecordChunk>>, done: &SyncSender<Done>) -> Tally {
         let mut tally = Tally::new(self.models.len());
         loop {
             let chunk = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -186,7 +186,7 @@ impl<S: Scorer> Work<'_, S> {
     }
 
     /// Scores the records of a chunk into `tally`. Returns the rows of their scores.
-    fn score(&self, chunk: &Chunk, tally: &mut Tally) -> String {
+    fn score(&self, chunk: &RecordChunk, tally: &mut Tally) -> String {
         let (mut rows, mut called) = (String::new(), Vec::<Called>::with_capacity(self.models.len()));
         for (line, record) in chunk.records() {
             let record = match record {

@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 use crate::{
-    compare::Comparison,
-    grade::{Beside, Grade, Paired},
+    compare::FileComparison,
+    grade::{ComparedValue, Grade, Paired},
     models::ModelPart,
     outcome::{Figure, OutcomePart},
-    report::{Report, Sample},
-    source::Unit,
+    report::{BacktestReport, Sample},
+    source::RecordUnit,
     words::{decimal, ends, grouped, kib, percent, signed},
 };
 use assay_domain::{ClaimVerdict, stats::Interval};
 
 /// About forty lines of text.
-pub fn summary(report: &Report) -> String {
+pub fn summary(report: &BacktestReport) -> String {
     let mut text = String::new();
     let mut line = |words: String| {
         // Writing to a string does not fail.
@@ -64,7 +64,7 @@ fn of_sample(sample: &Sample, line: &mut impl FnMut(String)) {
     }
 }
 
-fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {
+fn of_model(model: &ModelPart, unit: RecordUnit, line: &mut impl FnMut(String)) {
     let ModelPart { identity, scored, refused, failed, cost, .. } = model;
     line(format!("{:<9} sha256 {}  {}", identity.name, identity.digest, plain(&identity.title)));
     line(format!(
@@ -89,7 +89,7 @@ fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {
     }
 }
 
-fn compared(found: &Comparison, line: &mut impl FnMut(String)) {
+fn compared(found: &FileComparison, line: &mut impl FnMut(String)) {
     let (count, differences, swap) = (found.count, &found.differences, &found.swap.set);
     line(format!("\n{} in place of {}, {}", found.second, found.first, found.records()));
     line(format!(
@@ -168,7 +168,7 @@ fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
         grouped(grade.bad)
     ));
     for baseline in &grade.baselines {
-        let Some(paired) = baseline.beside.as_ref().map(Beside::fairest) else { continue };
+        let Some(paired) = baseline.beside.as_ref().map(ComparedValue::fairest) else { continue };
         line(format!(
             "alone     {}: AUC {}; the model's is higher by {}",
             baseline.title,

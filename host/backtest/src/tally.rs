@@ -9,7 +9,7 @@ use crate::{
     graded::{Called, Graded, Grading},
     pair::{Both, Pair},
     record::{BadLine, Record},
-    source::Unit,
+    source::RecordUnit,
 };
 use assay_domain::{
     Assessment,
@@ -29,12 +29,12 @@ pub struct Tally {
     /// The first of them.
     pub first_bad: Vec<BadLine>,
     /// The unit of record numbers.
-    pub unit: Unit,
+    pub unit: RecordUnit,
     /// Records with an outcome, and with a bad one.
     pub outcomes: u64,
     pub bad_outcomes: u64,
     /// By model.
-    pub models: Vec<OfModel>,
+    pub models: Vec<ModelTally>,
     /// The first model with each of the others.
     pub pairs: Vec<Pair>,
     /// The figures of every record.
@@ -45,7 +45,7 @@ pub struct Tally {
 
 /// The counts of one model.
 #[derive(Debug, Clone, Default)]
-pub struct OfModel {
+pub struct ModelTally {
     pub scores: Histogram,
     /// Of records with an outcome.
     pub outcomes: Outcomes,
@@ -76,11 +76,11 @@ impl Tally {
         Self {
             records: 0,
             bad: 0,
-            unit: Unit::Line,
+            unit: RecordUnit::Line,
             first_bad: Vec::new(),
             outcomes: 0,
             bad_outcomes: 0,
-            models: vec![OfModel::default(); models],
+            models: vec![ModelTally::default(); models],
             pairs: vec![Pair::default(); models.saturating_sub(1)],
             figures: vec![Sketch::default(); NAMES.len()],
             graded: Graded::new(models),
@@ -148,7 +148,7 @@ impl Tally {
     }
 }
 
-impl OfModel {
+impl ModelTally {
     /// Calls that the model failed.
     pub fn faults(&self) -> u64 {
         self.without.values().filter(|without| without.fault).map(|without| without.calls).sum()

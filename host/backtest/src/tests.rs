@@ -4,7 +4,10 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 
 use tempfile::NamedTempFile;
 
-use crate::{About, Asked, Baseline, FeaturesFile, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
+use crate::{
+    About, BacktestReport, Baseline, FeaturesFile, GradeRequest, Grading, ModelIdentity, Progress, Run, RunError,
+    Scorer, Tally,
+};
 use assay_domain::{
     Assessment, Claim, ClaimVerdict, Claims, Condition, Decile, Digest, EtherPrices, Factor, Population, Range, Rate,
     Score, features::Features,
@@ -71,16 +74,16 @@ fn run_of<'a>(
     .unwrap()
 }
 
-fn report(file: &Path, threads: usize) -> Report {
+fn report(file: &Path, threads: usize) -> BacktestReport {
     report_of(&MODELS, file, threads)
 }
 
-fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
+fn report_of(models: &[Formula], file: &Path, threads: usize) -> BacktestReport {
     report_within(models, file, threads, None)
 }
 
 /// The same with the days within which the outcomes happened.
-fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: Option<u32>) -> Report {
+fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: Option<u32>) -> BacktestReport {
     report_stated(models, file, threads, horizon_days, claims(), EtherPrices::default())
 }
 
@@ -92,10 +95,14 @@ fn report_stated(
     horizon_days: Option<u32>,
     claims: Vec<Claim>,
     ether: EtherPrices,
-) -> Report {
+) -> BacktestReport {
     let (tally, digest) = run_of(models, file, threads, None);
-    let identity =
-        |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
+    let identity = |name: &str| ModelIdentity {
+        name: name.into(),
+        title: "<i>".into(),
+        digest: Digest([7; 32]),
+        deciles: Vec::new(),
+    };
     let about = About {
         made_at: chrono::DateTime::UNIX_EPOCH,
         models: vec![identity("credit 1.0"), identity("credit 2.0")],
@@ -106,7 +113,7 @@ fn report_stated(
         seconds: 1.0,
         label: Some("defaulted".into()),
         horizon_days,
-        asked: Asked { cut_off: Score::new(640), ..Asked::default() },
+        asked: GradeRequest { cut_off: Score::new(640), ..GradeRequest::default() },
         claims: vec![claims, Vec::new()],
         ether,
         cards: Vec::new(),
@@ -196,7 +203,7 @@ fn a_claim_with_a_condition_is_judged_on_the_records_that_meet_it() {
     let grade = graded(claims(), prices(0..110));
     let [calm, fall, words] = &grade.claims[..] else { panic!("{:?}", grade.claims) };
     let observed =
-        |of: &crate::grade::Claimed| of.ranges.iter().map(|range| (range.band.count, range.verdict)).collect();
+        |of: &crate::grade::ClaimResult| of.ranges.iter().map(|range| (range.band.count, range.verdict)).collect();
     let observed: [Vec<_>; 2] = [observed(calm), observed(fall)];
     assert_eq!(observed, [vec![(3_600, ClaimVerdict::Holds)], vec![(400, ClaimVerdict::Holds)]]);
     assert_eq!((calm.undecided, fall.undecided), (0, 0));

@@ -1,7 +1,7 @@
 //! The result of a comparison in one sentence, limited to what the figures show.
 
 use crate::{
-    compare::Comparison,
+    compare::FileComparison,
     models::ModelPart,
     outcome::OutcomePart,
     words::{decimal, grouped, percent},
@@ -13,7 +13,7 @@ const ENOUGH: u64 = 100;
 pub(crate) const ENOUGH_BAD: u64 = 20;
 
 /// What changes if the second model replaces the first.
-pub(crate) fn verdict(found: &Comparison, second: &ModelPart) -> String {
+pub(crate) fn verdict(found: &FileComparison, second: &ModelPart) -> String {
     let (name, count) = (&second.identity.name, found.count);
     if count == 0 {
         return format!(
@@ -47,7 +47,7 @@ pub(crate) fn capital(sentence: &str) -> String {
 }
 
 /// The direction in which most wallets move.
-fn direction(found: &Comparison) -> String {
+fn direction(found: &FileComparison) -> String {
     let (mut up, mut down) = (0, 0);
     for (from, row) in found.migration.iter().enumerate() {
         for (to, wallets) in row.iter().enumerate() {
@@ -69,7 +69,7 @@ fn direction(found: &Comparison) -> String {
 }
 
 /// Whether the two models rank the wallets in the same order.
-fn order(found: &Comparison) -> String {
+fn order(found: &FileComparison) -> String {
     let Some(rank) = found.spearman else { return "one of the two gives everybody the same score".into() };
     let word = match rank {
         0.95.. => "keeps almost the same order",
@@ -83,7 +83,7 @@ fn order(found: &Comparison) -> String {
 
 /// Whether one model separates outcomes better: only if the interval of the difference excludes 0. If both are worse
 /// than chance, the sentence says so.
-fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
+fn foresight(found: &FileComparison, outcomes: &OutcomePart) -> String {
     let (first, intervals) = (&found.first, &outcomes.auc.intervals);
     let pair = format!("AUC {} against {}", decimal(outcomes.auc.second, 3), decimal(outcomes.auc.first, 3));
     if outcomes.bad < ENOUGH_BAD {
@@ -117,6 +117,6 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
 }
 
 /// Whether the second model accepts no wallet at the cut-off.
-fn accepts_nobody(found: &Comparison) -> bool {
+fn accepts_nobody(found: &FileComparison) -> bool {
     found.swap.set.both + found.swap.set.swapped_in == 0
 }

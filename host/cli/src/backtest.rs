@@ -14,8 +14,8 @@ use std::{
 };
 
 use assay_backtest::{
-    About, Asked, Baseline, Bounds, By, External, FeaturesFile, Grading, Identity, Loaded, Report, Run, RunError,
-    Tally, grouped, header,
+    About, BacktestReport, Baseline, By, ExternalScore, FeaturesFile, GradeBounds, GradeRequest, Grading, Loaded,
+    ModelIdentity, Run, RunError, Tally, grouped, header,
 };
 use assay_domain::{Claim, Digest, EtherPrices, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Bounds that the last model must meet, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
     /// beats=health_factor, utilisation or last_liquidation; exit with 1 if it does not
     #[arg(long, value_name = "BOUNDS")]
-    bounds: Option<Bounds>,
+    bounds: Option<GradeBounds>,
     /// Daily prices of ether, lines of `date,price` such as `2020-08-01,346.0`: they decide which records meet the
     /// condition of a claim, such as "if ether does not fall by 30 % within the horizon"
     #[arg(long, value_name = "FILE")]
@@ -206,14 +206,14 @@ fn dimensions(arguments: &Arguments) -> Vec<By> {
     arguments.by.iter().filter_map(dimension).collect()
 }
 
-fn external(arguments: &Arguments) -> Option<External> {
+fn external(arguments: &Arguments) -> Option<ExternalScore> {
     let name = arguments.external.as_deref()?;
     let falling = name.strip_prefix('-');
-    Some(External { column: falling.unwrap_or(name).to_owned(), lower_is_better: falling.is_some() })
+    Some(ExternalScore { column: falling.unwrap_or(name).to_owned(), lower_is_better: falling.is_some() })
 }
 
-fn asked(arguments: &Arguments) -> Asked {
-    Asked {
+fn asked(arguments: &Arguments) -> GradeRequest {
+    GradeRequest {
         by: dimensions(arguments),
         external: external(arguments).map(|external| external.column),
         bounds: arguments.bounds.clone().unwrap_or_default(),
@@ -223,7 +223,7 @@ fn asked(arguments: &Arguments) -> Asked {
 }
 
 /// The last model is the one that is decided on.
-fn keeps_bounds(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+fn keeps_bounds(arguments: &Arguments, report: &BacktestReport) -> Result<(), Failure> {
     if arguments.bounds.is_none() {
         return Ok(());
     }
@@ -239,7 +239,7 @@ fn keeps_bounds(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
 }
 
 /// Prints the summary, and writes the files that the arguments name.
-fn publish(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+fn publish(arguments: &Arguments, report: &BacktestReport) -> Result<(), Failure> {
     print(assay_backtest::summary(report).trim_end())?;
     if let Some(file) = &arguments.json {
         write(file, &(serde_json::to_string_pretty(report).map_err(Failure::cannot)? + "\n"))?;
@@ -264,7 +264,7 @@ impl Comparison<'_> {
     }
 
     /// The scores of `--features`, also written to `--scores`.
-    fn features(&self, identities: &[Identity], counting: Vec<MeteredModel>) -> Result<(Tally, Digest), Failure> {
+    fn features(&self, identities: &[ModelIdentity], counting: Vec<MeteredModel>) -> Result<(Tally, Digest), Failure> {
         let file = &self.arguments.features;
         let mut scores =
             self.arguments.scores.as_deref().map(|file| ScoreFile::create(file, identities)).transpose()?;
@@ -368,7 +368,7 @@ struct ScoreFile {
 }
 
 impl ScoreFile {
-    fn create(file: &Path, models: &[Identity]) -> Result<Self, Failure> {
+    fn create(file: &Path, models: &[ModelIdentity]) -> Result<Self, Failure> {
         let cannot = |error| Failure::cannot(format!("{} cannot be written: {error}", file.display()));
         let mut to = BufWriter::new(fs::File::create(part(file)).map_err(cannot)?);
         let names: Vec<_> = models.iter().map(|model| model.name.clone()).collect();

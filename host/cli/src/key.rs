@@ -1,12 +1,12 @@
 //! `assay key`: mints, lists and revokes API keys.
 
-use assay_domain::Scope;
+use assay_domain::{Scope, Time};
 use assay_store::Store;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
 use assay::config::Config;
-use assay_access::{Access, KeyUsage, Revoked};
+use assay_access::{Access, KnownKey, Revoked};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -113,16 +113,9 @@ fn save(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Re
 }
 
 fn list(file: &ConfigFile) -> Result<(), Failure> {
-    let rows = with_store(file, async |access: Access, config: Config| {
+    let rows = with_store(file, async |access: Access, _| {
         let mut rows = vec![["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"].map(str::to_owned)];
-        for key in &config.access.keys {
-            let used = access.used_by(&key.name).await.map_err(Failure::cannot)?;
-            rows.push(row(&key.name, &key.scopes, used, key.units, key.rate, &config, "the configuration".into()));
-        }
-        for KeyUsage { record, used } in access.minted_keys().await.map_err(Failure::cannot)? {
-            let from = format!("the store, {}", record.minted_at.format("%Y-%m-%d"));
-            rows.push(row(&record.name, &record.scopes, used, record.units, record.rate, &config, from));
-        }
+        rows.extend(access.known_keys().await.map_err(Failure::cannot)?.into_iter().map(row));
         Ok(rows)
     })?;
     if rows.len() == 1 {
@@ -141,19 +134,18 @@ fn list(file: &ConfigFile) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(
-    name: &str,
-    scopes: &[Scope],
-    used: u64,
-    units: Option<u64>,
-    rate: Option<u32>,
-    config: &Config,
-    from: String,
-) -> [String; 6] {
+fn row(KnownKey { name, scopes, units, used, rate, minted_at }: KnownKey) -> [String; 6] {
     let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
-    let (used, of) = units.map_or(("-".into(), "unmetered".into()), |units| (used.to_string(), units.to_string()));
-    let rate = Some(rate.unwrap_or(config.access.default_rate)).filter(|rate| *rate > 0);
-    [name.to_owned(), scopes, used, of, rate.map_or("no bound".into(), |rate| rate.to_string()), from]
+    let count = |units: Option<u64>, none: &str| units.map_or(none.to_owned(), |units| units.to_string());
+    let from = |at: Time| format!("the store, {}", at.format("%Y-%m-%d"));
+    [
+        name,
+        scopes,
+        count(used, "-"),
+        count(units, "unmetered"),
+        rate.map_or("no bound".to_owned(), |rate| rate.to_string()),
+        minted_at.map_or("the configuration".to_owned(), from),
+    ]
 }
 
 fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {

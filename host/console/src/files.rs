@@ -67,6 +67,7 @@ files! {
     "views/models.js"
     "views/outcomes.js"
     "views/pair.js"
+    "views/position_assets.js"
     "views/promotion.js"
     "views/roles.js"
     "views/several.js"

@@ -82,15 +82,7 @@ pub struct TokenBalance {
 impl TokenBalance {
     /// Whole tokens as decimal text, exact, without trailing zeros.
     pub fn balance_text(&self) -> String {
-        let digits = self.amount.to_string();
-        let places = usize::from(self.decimals);
-        if places == 0 {
-            return digits;
-        }
-        let padded = format!("{digits:0>width$}", width = places + 1);
-        let (whole, fraction) = padded.split_at(padded.len() - places);
-        let fraction = fraction.trim_end_matches('0');
-        if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+        balance_text(self.amount, self.decimals)
     }
 
     /// Dollars for one whole token, if it has a price.
@@ -104,8 +96,21 @@ impl TokenBalance {
     }
 }
 
+/// `amount` in whole tokens as decimal text, exact, without trailing zeros.
+pub(crate) fn balance_text(amount: U256, decimals: u8) -> String {
+    let digits = amount.to_string();
+    let places = usize::from(decimals);
+    if places == 0 {
+        return digits;
+    }
+    let padded = format!("{digits:0>width$}", width = places + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - places);
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+}
+
 /// `amount` in whole tokens, to the precision of an `f64` (about 16 digits).
-fn whole_tokens(amount: U256, decimals: u8) -> f64 {
+pub(crate) fn whole_tokens(amount: U256, decimals: u8) -> f64 {
     f64::from(amount) / 10f64.powi(i32::from(decimals))
 }
 

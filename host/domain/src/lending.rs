@@ -45,6 +45,18 @@ impl Protocol {
         }
     }
 
+    /// The name by which its users know it.
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Self::LenderAV2 => "Aave v2",
+            Self::LenderAV3 => "Aave v3",
+            Self::LenderBV2 => "Compound v2",
+            Self::LenderBV3 => "Compound v3",
+            Self::MorphoBlue => "Morpho Blue",
+            Self::MakerVaults => "Maker vaults",
+        }
+    }
+
     /// Events that no read of the protocol's history finds, without full stops.
     pub fn blind_spots(self) -> &'static [&'static str] {
         match self {
@@ -188,17 +200,4 @@ impl PoolHistory {
         let reason = remark.or(self.stopped.as_ref()).cloned().unwrap_or(missing.reason);
         Some(Unread { reason, ..missing })
     }
-}
-
-/// The current position of a wallet in one market, in dollars.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Position {
-    pub chain_id: ChainId,
-    pub protocol: Protocol,
-    pub market_address: Address,
-    pub market: Option<String>,
-    pub supplied_usd: f64,
-    pub borrowed_usd: f64,
-    /// Distinct assets supplied.
-    pub supplied_assets: u32,
 }

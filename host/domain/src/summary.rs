@@ -203,6 +203,9 @@ mod tests {
                 supplied_usd: 100.0,
                 borrowed_usd: 30.0,
                 supplied_assets: 1,
+                assets: Vec::new(),
+                health_factor: None,
+                mode: None,
             }],
             pools: vec![
                 pool(Coverage::Complete, EventCounts { repay: Some(7), liquidation: Some(1), ..EventCounts::ZERO }),

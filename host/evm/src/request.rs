@@ -1,7 +1,7 @@
 //! JSON-RPC requests as values, and blocks and numbers in their answers.
 
 use alloy::primitives::U64;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
@@ -11,10 +11,11 @@ use assay_domain::{B256, Time, U256, time_from_unix};
 pub type Ask = (&'static str, Value);
 
 /// The fields of a block that readers need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     pub number: u64,
     pub hash: B256,
+    /// Unix seconds.
     pub time: u64,
 }
 

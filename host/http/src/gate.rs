@@ -34,6 +34,8 @@ pub struct GateState {
 /// The limits of one request.
 #[derive(Debug, Clone)]
 pub struct RequestLimits {
+    /// Largest request line with its headers, in bytes.
+    pub head: usize,
     /// Largest body, in bytes.
     pub body: u64,
     pub components: Components,
@@ -60,6 +62,7 @@ impl Gate {
         Self(Arc::new(GateState {
             access,
             limits: RequestLimits {
+                head: http.max_head_bytes,
                 body: http.max_body_bytes as u64,
                 components,
                 addresses: http.max_addresses,

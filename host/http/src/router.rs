@@ -33,6 +33,7 @@ impl Row {
         let method = match route.method {
             "POST" => MethodFilter::POST,
             "PUT" => MethodFilter::PUT,
+            "PATCH" => MethodFilter::PATCH,
             "DELETE" => MethodFilter::DELETE,
             _ => MethodFilter::GET,
         };

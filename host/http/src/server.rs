@@ -48,7 +48,7 @@ pub struct ConnectionBounds {
     pub headers: Duration,
     /// Longest time in which a client reads nothing of a response.
     pub write: Duration,
-    /// Largest head of a request, in bytes; beyond it 431.
+    /// Largest head of a request that is read, in bytes.
     pub head: usize,
     /// Longest wait for requests in flight when the server stops.
     pub drain: Duration,
@@ -62,7 +62,8 @@ impl From<&config::Http> for ConnectionBounds {
             proxies: config.trusted_proxies.clone(),
             headers: config.header_timeout,
             write: config.write_timeout,
-            head: config.max_head_bytes,
+            // Heads above the bound are read so that their refusal has a body.
+            head: config.max_head_bytes.saturating_mul(2),
             drain: config.drain_timeout,
         }
     }

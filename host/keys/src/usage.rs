@@ -15,7 +15,7 @@ use assay_http::{ApiError, extract::Caller, fresh};
 #[schema(as = Usage, example = json!({
     "name": "first", "scopes": ["read", "submit"], "units": 1000, "used": 13, "left": 987, "rate": 600,
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0,
-        "usage": 0 }
+        "watch": 100, "usage": 0 }
 }))]
 pub(crate) struct UsageBody {
     /// Name of the key.
@@ -31,7 +31,7 @@ pub(crate) struct UsageBody {
     /// Requests per minute that it may make; null when there is no limit.
     #[schema(value_type = Option<u32>)]
     rate: Option<NonZeroU32>,
-    /// Units of one call, by type of call. A list of addresses costs that for each address.
+    /// Units of one call, by type of call. A list of addresses costs that for each address, a watch for each 30 days.
     #[schema(value_type = BTreeMap<String, u64>)]
     costs: BTreeMap<&'static str, u64>,
 }
@@ -69,6 +69,7 @@ fn name(price: PriceClass) -> &'static str {
         PriceClass::Agents => "agents",
         PriceClass::Status => "status",
         PriceClass::Submission => "submission",
+        PriceClass::Watch => "watch",
         PriceClass::Usage => "usage",
         PriceClass::Admin => "admin",
     }

@@ -13,13 +13,14 @@ use crate::{
     history::ledger::{MarketHistory, failed_pool},
     market::Market,
     position::{
+        accounts,
         cross_check::{Observation, cross_check},
         terms_cache::ChainTerms,
     },
-    protocols::{Held, HeldParts, MarketTerms, Used},
+    protocols::{AccountView, Held, MarketTerms, Used},
 };
 use assay_domain::{
-    Address, ChainId, Coverage, ExposureClass, PoolHistory, Position, Prices, U256,
+    Address, AssetSide, ChainId, Coverage, ExposureClass, PoolHistory, Position, PositionAsset, Prices, U256,
     features::{Exposure, PositionFeatures},
 };
 use assay_evm::{Block, Call, Client, Fault};
@@ -71,6 +72,8 @@ pub struct Valuation<'a> {
     /// Time of the block, in seconds since 1970.
     pub at: u64,
     pub class_of: &'a dyn Fn(Address) -> ExposureClass,
+    /// The configured symbol of a token; that of the chain's currency for `None`.
+    pub symbol_of: &'a dyn Fn(Option<Address>) -> Option<String>,
 }
 
 /// One market as a snapshot shows it.
@@ -81,6 +84,7 @@ pub struct MarketResult {
     /// `None` if it is empty or unread.
     pub position: Option<Position>,
     pub gap: Option<PositionGap>,
+    account: Option<AccountView>,
     is_blank: bool,
     is_doubted: bool,
 }
@@ -203,7 +207,14 @@ impl LendingRead {
     /// What the read has found in each market.
     pub fn finish(self, valuation: &Valuation<'_>) -> Vec<MarketResult> {
         let Self { chain, markets, .. } = self;
-        markets.into_iter().map(|read| read.finish(chain, valuation)).collect()
+        let mut found: Vec<_> = markets.into_iter().map(|read| read.finish(chain, valuation)).collect();
+        let views: Vec<_> = found.iter_mut().filter_map(|market| market.account.take()).collect();
+        let mut positions: Vec<_> = found.iter_mut().filter_map(|market| market.position.as_mut()).collect();
+        accounts::join(&mut positions, &views);
+        if !valuation.is_trusted {
+            positions.iter_mut().for_each(|position| position.health_factor = None);
+        }
+        found
     }
 
     /// The histories, if no position could be read.
@@ -243,7 +254,8 @@ impl MarketRead {
             Some(held) if valuation.is_trusted => details(held, valuation.class_of),
             _ => PositionFeatures::UNREAD,
         });
-        let position = held.as_ref().and_then(|held| position(chain, &market, held));
+        let position = held.as_ref().and_then(|held| position(chain, &market, held, valuation.symbol_of));
+        let account = read.and_then(|(terms, answers)| terms.account(answers));
         let balances = read.and_then(|(terms, answers)| terms.balances(answers));
         let observation = Observation {
             position: position.as_ref(),
@@ -272,7 +284,7 @@ impl MarketRead {
             None => Some(PositionGap::Unread),
             Some(held) => held.parts.lacking.then_some(PositionGap::HealthFactor),
         };
-        MarketResult { market, history: pool, position, gap, is_blank, is_doubted }
+        MarketResult { market, history: pool, position, gap, account, is_blank, is_doubted }
     }
 }
 
@@ -289,7 +301,16 @@ impl MarketResult {
 }
 
 /// `None` for an empty position.
-fn position(chain: ChainId, market: &Market, held: &Held) -> Option<Position> {
+fn position(
+    chain: ChainId,
+    market: &Market,
+    held: &Held,
+    symbol_of: &dyn Fn(Option<Address>) -> Option<String>,
+) -> Option<Position> {
+    let named = |asset: &PositionAsset| {
+        let symbol = symbol_of(asset.token).or_else(|| asset.symbol.clone());
+        PositionAsset { symbol, ..asset.clone() }
+    };
     (held.supplied_usd > 0.0 || held.borrowed_usd > 0.0).then(|| Position {
         chain_id: chain,
         protocol: market.config.protocol,
@@ -298,26 +319,29 @@ fn position(chain: ChainId, market: &Market, held: &Held) -> Option<Position> {
         supplied_usd: held.supplied_usd,
         borrowed_usd: held.borrowed_usd,
         supplied_assets: held.supplied_assets,
+        assets: held.parts.assets.iter().map(named).collect(),
+        health_factor: held.parts.health_factor,
+        mode: held.parts.mode.clone(),
     })
 }
 
 /// The details of a position, with its assets by class.
 fn details(held: &Held, class_of: &dyn Fn(Address) -> ExposureClass) -> PositionFeatures {
-    let HeldParts { collateral, debt, threshold, health_factor, lacking, unpriced } = &held.parts;
+    let parts = &held.parts;
     PositionFeatures {
-        coverage: if *lacking || !unpriced.is_empty() { Coverage::Partial } else { Coverage::Complete },
-        collateral: exposures(class_of, collateral),
-        debt: exposures(class_of, debt),
-        liquidation_threshold: *threshold,
-        health_factor: *health_factor,
+        coverage: if parts.lacking || !parts.unpriced.is_empty() { Coverage::Partial } else { Coverage::Complete },
+        collateral: exposures(class_of, parts.on(AssetSide::Collateral)),
+        debt: exposures(class_of, parts.on(AssetSide::Debt)),
+        liquidation_threshold: parts.threshold,
+        health_factor: parts.health_factor,
         utilisation: (held.supplied_usd > 0.0).then(|| held.borrowed_usd / held.supplied_usd),
     }
 }
 
-fn exposures(class_of: &dyn Fn(Address) -> ExposureClass, of: &[(Address, f64)]) -> Vec<Exposure> {
+fn exposures(class_of: &dyn Fn(Address) -> ExposureClass, of: impl Iterator<Item = (Address, f64)>) -> Vec<Exposure> {
     let mut by_class = BTreeMap::<ExposureClass, f64>::new();
     for (asset, usd) in of {
-        *by_class.entry(class_of(*asset)).or_default() += usd;
+        *by_class.entry(class_of(asset)).or_default() += usd;
     }
     by_class.into_iter().map(|(class, usd)| Exposure { class, usd }).collect()
 }

@@ -31,4 +31,6 @@ pub use jobs::{History, Jobs, Rest, StoredHistory};
 pub use lending_read::{KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
 pub use market::{Market, has_aliases, owes_in_vaults};
 pub use position::terms_cache::{ChainTerms, SharedTerms, TermsCache, hints};
-pub use protocols::{EventKind, FoundAliases, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used};
+pub use protocols::{
+    AccountView, EventKind, FoundAliases, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used,
+};

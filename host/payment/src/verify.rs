@@ -14,19 +14,16 @@ use assay_outbox::gas::Party;
 
 /// Maximum time that a payer's clock may be ahead of this host's, in seconds.
 const CLOCKS: u64 = 3_600;
-/// Reasons that apply before the signature is checked.
-const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
 
 impl X402 {
-    /// The checks that need no call.
-    fn check(&self, payment: &Payment, wanted: U256) -> Result<(), Refused> {
-        let terms = self.terms();
-        let Payment { version, authorization, .. } = payment;
+    /// The checks before that of the signature: whether the payment is of the kind that the terms ask for.
+    fn check_kind(&self, payment: &Payment) -> Result<(), Refused> {
+        let (terms, version) = (self.terms(), payment.version);
         if payment.scheme != SCHEME {
             return Err(Refused::new(reason::SCHEME, format!("Only the scheme {SCHEME:?} is supported")));
         }
-        if payment.network != terms.network_in(*version) {
-            return Err(Refused::network(&terms.network_in(*version)));
+        if payment.network != terms.network_in(version) {
+            return Err(Refused::network(&terms.network_in(version)));
         }
         if payment.said_version != u64::from(version.number()) {
             let detail = format!("The header {} is for x402Version {}", version.request_header(), version.number());
@@ -40,9 +37,15 @@ impl X402 {
                 format!("Payments are accepted only in the asset {}", terms.domain.asset),
             ));
         }
+        Ok(())
+    }
+
+    /// The checks after that of the signature: who gets how much.
+    fn check_transfer(&self, payment: &Payment, wanted: U256) -> Result<(), Refused> {
+        let terms = self.terms();
         let repeated =
             payment.offered.as_ref().map(|(_, pay_to, _)| pay_to.eq_ignore_ascii_case(&terms.pay_to.to_string()));
-        if authorization.to != terms.pay_to || repeated == Some(false) {
+        if payment.authorization.to != terms.pay_to || repeated == Some(false) {
             return Err(Refused::recipient(terms.pay_to));
         }
         check_amount(terms, payment, wanted)
@@ -83,16 +86,17 @@ impl X402 {
     /// The checks of a new payment that need no call, in the order of the specification, which checks the signature
     /// before the recipient. Returns whether the key of the payer made the signature; if not, its code must confirm it.
     fn check_new(&self, payment: &Payment, item: Item) -> Result<bool, Refused> {
-        let by_key = self.signed_by_key(payment);
-        let checked = self.check(payment, self.terms().amount(item));
-        match checked {
-            Err(refused) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => return Err(refused),
-            checked if by_key => checked?,
-            _ if !self.contracts_may_pay() => {
-                return Err(Refused::signature(self.terms(), payment.authorization.from, self.inner.asset.is_some()));
-            }
-            _ => return Ok(false),
+        self.check_kind(payment)?;
+        if !self.signed_by_key(payment) {
+            return match self.contracts_may_pay() {
+                true => Ok(false),
+                false => {
+                    let (terms, from) = (self.terms(), payment.authorization.from);
+                    Err(Refused::signature(terms, from, self.inner.asset.is_some()))
+                }
+            };
         }
+        self.check_transfer(payment, self.terms().amount(item))?;
         self.check_time(payment)?;
         Ok(true)
     }
@@ -114,7 +118,7 @@ impl X402 {
         let by_key = self.check_new(payment, item)?;
         if !by_key {
             self.require_contract(payment).await?;
-            self.check(payment, self.terms().amount(item))?;
+            self.check_transfer(payment, self.terms().amount(item))?;
             self.check_time(payment)?;
         }
         self.check_payer(payment).await?;

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Model, OfKind, ScoreError};
-use assay_domain::{ModelKind, ModelVersion};
+use crate::{Chosen, Model, OfKind, ScoreError, split::ActiveSplit};
+use assay_domain::{Address, ModelKind, ModelVersion, Time};
 
 /// The active models by kind. Immutable: a change of roles publishes a new value.
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub(crate) struct KindModels {
     pub challengers: Vec<Arc<Model>>,
     /// Every loaded version, lowest first, including those out of service.
     pub loaded: Vec<Arc<Model>>,
+    pub split: ActiveSplit,
 }
 
 impl ActiveModels {
@@ -35,6 +36,34 @@ impl ActiveModels {
     /// [`ScoreError::NoChampion`].
     pub fn champion_of(&self, kind: ModelKind) -> Result<&Arc<Model>, ScoreError> {
         self.kinds.get(&kind).and_then(|models| models.champion.as_ref()).ok_or(ScoreError::NoChampion(kind))
+    }
+
+    /// The version that answers this key about this wallet, if no version is named. `None` for a request about several
+    /// wallets, which one version answers.
+    ///
+    /// # Errors
+    /// [`ScoreError::NoChampion`].
+    pub fn answering<M: OfKind>(
+        &self,
+        key: &str,
+        wallet: Option<Address>,
+        now: Time,
+    ) -> Result<(M, Chosen), ScoreError> {
+        let split = self.kinds.get(&M::KIND).map(|models| &models.split);
+        let pinned = split.and_then(|split| split.pinned(key, now)).map(|model| (model, Chosen::Pinned));
+        let by_slot =
+            || wallet.zip(split).and_then(|(wallet, split)| split.of(wallet)).map(|model| (model, Chosen::Split));
+        if let Some((model, chosen)) = pinned.or_else(by_slot)
+            && let Some(model) = M::of(model)
+        {
+            return Ok((model, chosen));
+        }
+        Ok((self.champion()?, Chosen::Champion))
+    }
+
+    /// Whether this key may choose a version of `kind` by a header.
+    pub fn lets_choose(&self, kind: ModelKind, key: &str) -> bool {
+        self.kinds.get(&kind).is_some_and(|models| models.split.lets_choose(key))
     }
 
     /// The models that score in the shadow.

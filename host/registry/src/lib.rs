@@ -27,6 +27,7 @@ mod roles;
 mod score_error;
 mod settings;
 mod shelf;
+mod split;
 
 pub use active::ActiveModels;
 pub use author::check::{CheckReport, Cost, Problem, SampleScore, check};
@@ -53,3 +54,4 @@ pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, Settings};
 pub use shelf::status::{ModelStatus, Role, State};
 pub use shelf::supervise::{OutOfService, Reason};
+pub use split::{Chosen, KeyPin, NewShare, Ramp, SLOTS, Split, SplitShare};

@@ -202,6 +202,8 @@ pub enum RoleError {
     NoPrevious(ModelKind),
     #[error("{kind} {version} is the champion: make another version champion first, then remove it")]
     IsChampion { kind: ModelKind, version: ModelVersion },
+    #[error("{kind} {version} answers in the live split: take it out of the split first, then remove it")]
+    InSplit { kind: ModelKind, version: ModelVersion },
     #[error("{kind} {version} is the champion and cannot challenge itself")]
     ChallengesItself { kind: ModelKind, version: ModelVersion },
     #[error("the file of {kind} {version} could not be removed: {reason}")]
@@ -219,6 +221,7 @@ impl RoleError {
             Self::NotLoaded { .. } => "not_loaded",
             Self::NoPrevious(_) => "no_previous",
             Self::IsChampion { .. } => "is_champion",
+            Self::InSplit { .. } => "in_split",
             Self::ChallengesItself { .. } => "challenges_itself",
             Self::Delete { .. } => "shelf_delete",
             Self::Closed => "closed",

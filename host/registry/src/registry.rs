@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
-    RoleError, Roles, ScoreError, Settings,
+    RoleError, Roles, ScoreError, Settings, Split,
     author::check::check,
     shelf::{
         background::{TaskTurn, UploadedFile},
@@ -177,6 +177,21 @@ impl Registry {
         let mut roles = catalogue.roles.clone();
         roles.set_challengers(kind, versions);
         Ok(roles.of(kind))
+    }
+
+    /// The roles of `kind` with this split, whose versions are all loaded and in service, and have a share only beside
+    /// the champion.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    pub fn with_split(&self, kind: ModelKind, split: Split) -> Result<KindRoles, RoleError> {
+        let mut catalogue = self.shared.catalogue();
+        let shared: Vec<_> = split.shares.iter().map(|share| share.version.clone()).collect();
+        catalogue.may_challenge(kind, &shared)?;
+        for version in split.versions() {
+            catalogue.in_service(kind, version)?;
+        }
+        Ok(KindRoles { split, ..catalogue.roles.of(kind) })
     }
 
     /// Puts the roles of `kind` into effect unchanged; they may name absent versions. The versions in `again` return to

@@ -1,9 +1,10 @@
-//! The roles of each kind: one champion, any number of challengers, and the earlier champions.
+//! The roles of each kind: one champion, any number of challengers, the live split, and the earlier champions.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Split;
 use assay_domain::{ModelKind, ModelVersion};
 
 /// The roles of every kind, as stored. They may name versions that are not on the shelf.
@@ -21,6 +22,9 @@ pub struct KindRoles {
     /// Versions that score in the shadow.
     #[serde(default)]
     pub challengers: Vec<ModelVersion>,
+    /// Versions that answer some wallets or keys in place of the champion.
+    #[serde(default)]
+    pub split: Split,
 }
 
 impl Roles {
@@ -41,6 +45,10 @@ impl Roles {
         self.0.get(&kind)?.champion.as_ref()
     }
 
+    pub(crate) fn split(&self, kind: ModelKind) -> Option<&Split> {
+        self.0.get(&kind).map(|roles| &roles.split)
+    }
+
     pub fn challengers(&self, kind: ModelKind) -> &[ModelVersion] {
         self.0.get(&kind).map_or(&[], |roles| roles.challengers.as_slice())
     }
@@ -57,6 +65,7 @@ impl Roles {
             roles.previous.remove(0);
         }
         roles.challengers.retain(|challenger| challenger != version);
+        roles.split.forget_share(version);
     }
 
     /// Makes `version` the champion again. The current champion does not become an earlier one.
@@ -65,6 +74,7 @@ impl Roles {
         roles.previous.retain(|known| known != version);
         roles.champion = Some(version.clone());
         roles.challengers.retain(|challenger| challenger != version);
+        roles.split.forget_share(version);
     }
 
     pub fn set_challengers(&mut self, kind: ModelKind, versions: &[ModelVersion]) {
@@ -82,6 +92,7 @@ impl Roles {
         if let Some(roles) = self.0.get_mut(&kind) {
             roles.previous.retain(|known| known != version);
             roles.challengers.retain(|known| known != version);
+            roles.split.forget(version);
         }
     }
 }

@@ -9,8 +9,8 @@ use std::{
 use super::Reports;
 use assay_chain::config::ReadOn;
 use assay_domain::{
-    Address, ChainId, ChainSnapshot, Coverage, EventCounts, EventKind, Freshness, Nft, PoolHistory, PriceSource,
-    Protocol, Snapshot, Subject, Time, TokenBalance, UnreadByChain,
+    Address, ChainId, ChainSnapshot, Coverage, EventCounts, EventKind, Freshness, LendingMode, Nft, PoolHistory,
+    Position, PositionAsset, PriceSource, Protocol, Snapshot, Subject, Time, TokenBalance, UnreadByChain,
     features::{LendingEvent, MOST_EVENTS},
     time_from_unix,
 };
@@ -133,6 +133,9 @@ pub struct ReportedPosition {
     pub supplied_usd: f64,
     pub borrowed_usd: f64,
     pub health_factor: Option<f64>,
+    /// Each asset with the price at which it can lead to a liquidation; see [`Position::liquidation_price`].
+    pub assets: Vec<(PositionAsset, Option<f64>)>,
+    pub mode: Option<LendingMode>,
 }
 
 impl Reports {
@@ -289,25 +292,29 @@ fn events(snapshot: &Snapshot) -> Vec<ReportedEvent> {
 }
 
 fn positions(snapshot: &Snapshot) -> Vec<ReportedPosition> {
-    let open = snapshot.chains.iter().flat_map(|chain| &chain.positions);
-    let open = open.filter(|position| position.supplied_usd > 0.0 || position.borrowed_usd > 0.0);
-    open.map(|position| {
-        let is_here = |pool: &&PoolHistory| {
-            (pool.chain_id, pool.protocol, pool.market_address)
-                == (position.chain_id, position.protocol, position.market_address)
-        };
-        let details = snapshot.pools().find(is_here).and_then(|pool| pool.position.as_ref());
-        ReportedPosition {
+    let on_chain = |chain: &ChainSnapshot| {
+        let open = chain.positions.iter().filter(|position| position.supplied_usd > 0.0 || position.borrowed_usd > 0.0);
+        open.map(|position| ReportedPosition::of(position, &chain.positions)).collect::<Vec<_>>()
+    };
+    snapshot.chains.iter().flat_map(on_chain).collect()
+}
+
+impl ReportedPosition {
+    /// Reports one of the positions of a wallet on a chain.
+    pub fn of(position: &Position, all: &[Position]) -> Self {
+        let priced = |asset: &PositionAsset| (asset.clone(), position.liquidation_price(asset, all));
+        Self {
             chain_id: position.chain_id,
             protocol: position.protocol,
             market_address: position.market_address,
             market: position.market.clone(),
             supplied_usd: position.supplied_usd,
             borrowed_usd: position.borrowed_usd,
-            health_factor: details.and_then(|details| details.health_factor),
+            health_factor: position.health_factor,
+            assets: position.assets.iter().map(priced).collect(),
+            mode: position.mode.clone(),
         }
-    })
-    .collect()
+    }
 }
 
 /// Attestations of one address.

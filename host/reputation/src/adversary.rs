@@ -24,10 +24,11 @@ use crate::{
 };
 use assay_access::records::Payer;
 use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time, time_from_unix};
+use assay_evm::client::Block;
 use assay_outbox::{
     gas::{Admission, Class, Ledger, Limits, LossRecord, NativePrice, Party, Spent, Standings, Usd},
     nonce::{Ended, Move, NonceRecord, NonceState, Rules, Seen, SignedRecord, next_move, state_of},
-    sender::{AccountView, BlockRef, FeeMarket, Offer, TransactionStatus},
+    sender::{AccountView, FeeMarket, Offer, TransactionStatus},
 };
 use assay_payment::{
     queue::in_turns,
@@ -376,7 +377,7 @@ impl World {
     }
 
     fn look(&self) -> Look {
-        let reference = |block| BlockRef { block, hash: B256::ZERO };
+        let reference = |number| Block { number, hash: B256::ZERO, time: 0 };
         let mut next_nonce = self.used_nonce;
         while self.pool.iter().any(|one| one.nonce == next_nonce) {
             next_nonce += 1;
@@ -586,7 +587,7 @@ impl World {
         }
         let now = self.standing(&offer);
         if now.used {
-            let usage = self.usage(&offer, look.view.settled.block);
+            let usage = self.usage(&offer, look.view.settled.number);
             if usage != AuthorizationUse::Unused {
                 record.concluded(usage, None, self.time);
                 self.see(&record, usage);
@@ -628,7 +629,7 @@ impl World {
         match state {
             NonceState::Unsettled => Ok(()),
             NonceState::Ended(ended) => {
-                let usage = self.usage(&self.offers[at], look.view.settled.block);
+                let usage = self.usage(&self.offers[at], look.view.settled.number);
                 assert!(record.concluded(usage, Some(ended), self.time));
                 self.see(&record, usage);
                 record.slot = None;

@@ -112,7 +112,7 @@ impl Effects for OnChain {
             let settled = self.outbox.sender().settled().await.map_err(|error| error.to_string())?;
             let given = self.registry.count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
             let owner = self.registry.owner_of(record.agent_id).await.map_err(|error| error.to_string())?;
-            Ok(Event::Placed(Start { block: settled.block, given, owner }))
+            Ok(Event::Placed(Start { block: settled.number, given, owner }))
         }
         .boxed()
     }

@@ -1,15 +1,13 @@
 //! The submissions of one API key, the newest first, and a search in them.
 
-use std::num::NonZeroUsize;
-
-use uuid::Uuid;
+use std::{num::NonZeroUsize, ops::Range};
 
 use super::{
     Reputation,
     records::{self, OWN_SUBMISSIONS, OwnRecord, SubmissionRecord},
 };
 use assay_access::records::Payer;
-use assay_store::{Batch, Key, Store, StoreError};
+use assay_store::{Batch, Key, StoreError};
 
 /// Entries that are read at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
@@ -33,6 +31,15 @@ pub struct OwnPage {
     pub total: usize,
 }
 
+impl OwnQuery<'_> {
+    /// The places of the matches on this page.
+    fn shown(&self) -> Range<usize> {
+        let most = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let first = most(self.page.saturating_sub(1).saturating_mul(self.limit));
+        first..first.saturating_add(most(self.limit))
+    }
+}
+
 impl OwnRecord {
     pub(super) fn of(record: &SubmissionRecord) -> Self {
         Self { id: record.id, agent_id: record.agent_id, address: record.address, stage: record.stage }
@@ -54,30 +61,6 @@ impl OwnRecord {
     }
 }
 
-impl OwnQuery<'_> {
-    /// The matches of `entries` on this page, and the number of all matches.
-    fn cut(&self, entries: impl Iterator<Item = OwnRecord>) -> (Vec<Uuid>, usize) {
-        let text = self.text.to_lowercase();
-        let all: Vec<Uuid> = entries.filter(|entry| entry.matches(&text)).map(|entry| entry.id).collect();
-        let most = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let skipped = most(self.page.saturating_sub(1).saturating_mul(self.limit));
-        (all.iter().copied().skip(skipped).take(most(self.limit)).collect(), all.len())
-    }
-}
-
-/// All entries of `owner`.
-async fn entries(store: &Store, owner: &str) -> Result<Vec<OwnRecord>, StoreError> {
-    let prefix = records::own_prefix(owner);
-    let (mut found, mut after) = (Vec::new(), Some(prefix.clone()));
-    while let Some(from) = after {
-        let page = store.page(&OWN_SUBMISSIONS, Some(&from), PAGE).await?;
-        let own = page.records.into_iter().take_while(|(key, _)| key.starts_with(&prefix));
-        found.extend(own.map(|(_, entry)| entry));
-        after = page.next.filter(|next| next.starts_with(&prefix));
-    }
-    Ok(found)
-}
-
 impl Reputation {
     /// Adds to `batch` the entry of `record` among the submissions of its key, with its present stage.
     ///
@@ -96,14 +79,29 @@ impl Reputation {
     /// # Errors
     /// The store's failure.
     pub async fn own(&self, query: &OwnQuery<'_>) -> Result<OwnPage, StoreError> {
-        let (ids, total) = query.cut(entries(&self.inner.store, query.owner).await?.into_iter());
-        let keys: Vec<_> = ids.into_iter().map(records::submission).collect();
-        Ok(OwnPage { records: self.inner.store.get_many(&keys).await?.into_iter().flatten().collect(), total })
+        let (store, text) = (&self.inner.store, query.text.to_lowercase());
+        let shown = query.shown();
+        let prefix = records::own_prefix(query.owner);
+        let (mut total, mut keys, mut after) = (0, Vec::new(), Some(prefix.clone()));
+        while let Some(from) = after {
+            let page = store.page(&OWN_SUBMISSIONS, Some(&from), PAGE).await?;
+            let own = page.records.into_iter().take_while(|(key, _)| key.starts_with(&prefix));
+            for (_, entry) in own.filter(|(_, entry)| entry.matches(&text)) {
+                if shown.contains(&total) {
+                    keys.push(records::submission(entry.id));
+                }
+                total += 1;
+            }
+            after = page.next.filter(|next| next.starts_with(&prefix));
+        }
+        Ok(OwnPage { records: store.get_many(&keys).await?.into_iter().flatten().collect(), total })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
     use crate::{records::Stage, sample};
 

@@ -28,6 +28,7 @@ pub fn refused_version(error: &RoleError) -> ApiError {
         RoleError::Unknown { .. } => StatusCode::NOT_FOUND,
         RoleError::IsChampion { .. }
         | RoleError::ChallengesItself { .. }
+        | RoleError::InSplit { .. }
         | RoleError::OutOfService { .. }
         | RoleError::NotLoaded { .. }
         | RoleError::NoPrevious(_) => StatusCode::CONFLICT,
@@ -72,7 +73,10 @@ impl From<MoveError> for ApiError {
             MoveError::Role(error) => refused_version(&error),
             MoveError::Store(error) => Self::store(error),
             MoveError::Contested => Self::worded(StatusCode::CONFLICT, "contested", error),
-            MoveError::Guarded { .. } => Self::worded(StatusCode::CONFLICT, "guarded", error),
+            MoveError::Guarded { .. } | MoveError::SplitGuarded(_) => {
+                Self::worded(StatusCode::CONFLICT, "guarded", error)
+            }
+            MoveError::Split(why) => Self::worded(StatusCode::UNPROCESSABLE_ENTITY, "bad_split", why),
         }
     }
 }

@@ -26,6 +26,7 @@ mod routes;
 mod scored;
 mod shadow;
 mod shelf;
+mod split;
 
 use std::{sync::Arc, time::Duration};
 
@@ -47,6 +48,7 @@ pub use roles::MoveError;
 pub use routes::{RolloutRoutes, operations, routes};
 pub use scored::{Basis, Scored};
 pub use shadow::{ShadowEvidence, ShadowPair, Spread};
+pub use split::WantedSplit;
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
@@ -107,6 +109,7 @@ impl Rollout {
         self.follow_fleet(tasks);
         self.record_scores(tasks);
         self.record_shadow(tasks);
+        self.tend_splits(tasks);
     }
 
     /// The limits of a promotion.

@@ -3,7 +3,11 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Rollout, recent::Trial, shadow::ShadowEvidence};
+use super::{
+    Rollout,
+    recent::Trial,
+    shadow::{ShadowEvidence, ShadowPair},
+};
 use crate::config;
 use assay_domain::ModelKind;
 use assay_registry::{CreditModel, Model, ModelStatus, OfKind as _, RoleError};
@@ -41,6 +45,19 @@ impl config::Promotion {
             bound("migration", "the share of wallets in another range", migration, self.max_migration),
             bound("latency_ratio", "its latency over the champion's", latency_ratio, self.max_latency_ratio),
         ]
+    }
+
+    /// The bounds that `evidence` exceeds, each in words.
+    pub fn exceeded(&self, evidence: &ShadowEvidence) -> Vec<String> {
+        let above = |Bound { what, value, most, .. }: Bound| {
+            format!(
+                "{what} is {:.3}, above the limit of {most} (of {} wallets in {} h)",
+                value.unwrap_or_default(),
+                evidence.wallets,
+                self.window_hours()
+            )
+        };
+        self.bounds(evidence).into_iter().filter(|bound| !bound.is_met()).map(above).collect()
     }
 
     /// Whether the shadow has seen enough wallets for the bounds to apply.
@@ -134,14 +151,7 @@ impl Review {
             }
             return against;
         };
-        for Bound { what, value, most, .. } in bounds.bounds(evidence).into_iter().filter(|bound| !bound.is_met()) {
-            against.push(format!(
-                "{what} is {:.3}, above the limit of {most} (of {} wallets in {} h)",
-                value.unwrap_or_default(),
-                evidence.wallets,
-                bounds.window_hours()
-            ));
-        }
+        against.extend(bounds.exceeded(evidence));
         against
     }
 }
@@ -160,14 +170,21 @@ impl Rollout {
             _ => None,
         };
         let champion = self.inner.registry.champion_of(kind).ok().map(|champion| champion.digest());
+        let evidence = self.evidence(model).await?;
+        let replaces = kind == ModelKind::Credit && champion.is_some_and(|champion| champion != model.digest());
+        let credit = if replaces { Some(self.credit(model, doubts).await?) } else { None };
+        Ok(Review { bounds: self.inner.promotion.clone(), evidence, out_of_service, credit })
+    }
+
+    /// What the shadow measured of a version beside the current champion; `None` if nothing.
+    pub(super) async fn evidence(&self, model: &Model) -> Result<Option<ShadowEvidence>, StoreError> {
+        let kind = model.kind();
+        let champion = self.inner.registry.champion_of(kind).ok().map(|champion| champion.digest());
         let pairs = self.shadow_pairs(kind, self.inner.promotion.window_hours()).await?;
         let pair = pairs.iter().find(|pair| {
             Some(pair.record.champion.digest) == champion && pair.record.challenger.digest == model.digest()
         });
-        let evidence = pair.map(|pair| pair.evidence());
-        let replaces = kind == ModelKind::Credit && champion.is_some_and(|champion| champion != model.digest());
-        let credit = if replaces { Some(self.credit(model, doubts).await?) } else { None };
-        Ok(Review { bounds: self.inner.promotion.clone(), evidence, out_of_service, credit })
+        Ok(pair.map(ShadowPair::evidence))
     }
 
     async fn credit(&self, model: &Arc<Model>, doubts: Option<String>) -> Result<Credit, StoreError> {

@@ -28,10 +28,11 @@ impl RecordedRoles {
             let found = store.read(&records::roles(kind)).await?;
             if let Some(record) = found.value {
                 recorded.pins.extend(pinned(kind, &record));
-                let RolesRecord { champion, previous, challengers } = record;
+                let RolesRecord { champion, previous, challengers, split } = record;
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = champion.map(|pin| pin.version);
-                let roles = KindRoles { champion, previous: versions(previous), challengers: versions(challengers) };
+                let (previous, challengers) = (versions(previous), versions(challengers));
+                let roles = KindRoles { champion, previous, challengers, split };
                 recorded.roles.set(kind, roles);
             }
             recorded.revisions.insert(kind, found.revision);
@@ -58,6 +59,7 @@ impl RecordedRoles {
                     champion: self.pins(registry, kind, &now.champion).into_iter().next(),
                     previous: self.pins(registry, kind, &now.previous),
                     challengers: self.pins(registry, kind, &now.challengers),
+                    split: now.split.clone(),
                 };
                 pins.extend(pinned(kind, &record));
                 let key = records::roles(kind);
@@ -101,7 +103,7 @@ impl Rollout {
 
 /// The versions of a record, each with its digest.
 fn pinned(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((ModelKind, ModelVersion), ModelPin)> {
-    let RolesRecord { champion, previous, challengers } = record;
+    let RolesRecord { champion, previous, challengers, .. } = record;
     let all = champion.iter().chain(previous).chain(challengers);
     all.map(move |pin| ((kind, pin.version.clone()), pin.clone()))
 }
@@ -141,6 +143,7 @@ mod tests {
             champion: Some(champion.clone()),
             previous: vec![pin("1.0", 0), pin("1.1", 1)],
             challengers: vec![pin("1.3", 3)],
+            ..RolesRecord::default()
         };
         store.commit(Batch::new().put(&records::roles(kind), &stored).unwrap()).await.unwrap();
 

@@ -7,6 +7,7 @@ mod shadow;
 mod wallets;
 
 use assay_domain::{Address, Digest, ModelKind, ModelPin, ModelRef, ModelVersion, Score, Standing, Time};
+use assay_registry::Split;
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use uuid::Uuid;
@@ -92,6 +93,8 @@ pub struct RolesRecord {
     pub previous: Vec<ModelPin>,
     #[serde(default)]
     pub challengers: Vec<ModelPin>,
+    #[serde(default)]
+    pub split: Split,
 }
 
 /// A component that was uploaded to a fleet, or removed from it.
@@ -148,8 +151,8 @@ pub struct AuditRecord {
     pub at: Time,
     /// Name of the API key, or `assay` for a step of the server itself.
     pub by: String,
-    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (the first
-    /// champion of a kind, which the server chose).
+    /// `stage`, `challenge`, `promote`, `split`, `unsplit` (the server took a version out of the split), `rollback`,
+    /// `remove`, `bench` (taken out of service), or `appoint` (the first champion of a kind, which the server chose).
     pub action: String,
     pub kind: ModelKind,
     /// The models in the role before the step.

@@ -21,6 +21,10 @@ pub enum MoveError {
     Store(#[from] StoreError),
     #[error("another host changed a role at the same time; check the roles and try again")]
     Contested,
+    #[error("{0}")]
+    Split(&'static str),
+    #[error("the split was not changed: {}. Give `force` and a `why` to change it anyway", .0.join("; "))]
+    SplitGuarded(Vec<String>),
     #[error(
         "{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it anyway",
         .review.objections()
@@ -29,14 +33,14 @@ pub enum MoveError {
 }
 
 /// A role change that is decided and not yet stored.
-struct RoleChange<'a> {
-    step: AuditRecord,
-    roles: KindRoles,
+pub(super) struct RoleChange<'a> {
+    pub step: AuditRecord,
+    pub roles: KindRoles,
     /// Versions that return to service if they were out of it.
-    again: &'a [ModelVersion],
-    cause: &'static str,
+    pub again: &'a [ModelVersion],
+    pub cause: &'static str,
     /// For the audit log.
-    detail: Option<String>,
+    pub detail: Option<String>,
 }
 
 impl Rollout {
@@ -112,7 +116,7 @@ impl Rollout {
 
     /// Stores the step, then the roles together with the step's end, and then puts the roles in force, which cannot
     /// fail.
-    async fn change(&self, change: RoleChange<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+    pub(super) async fn change(&self, change: RoleChange<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
         let RoleChange { step, roles, again, cause, detail } = change;
         let (store, registry) = (&self.inner.store, &self.inner.registry);
         let open = audit::begin(store, &step).await?;

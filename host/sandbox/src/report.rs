@@ -5,8 +5,8 @@ use std::{cmp::Reverse, sync::Arc};
 use super::{MockRequest, Sandbox, now};
 use assay_chain::config::ReadOn;
 use assay_domain::{
-    Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
-    parse_address, time_from_unix,
+    Address, AssetSide, ChainId, EventCounts, EventKind, Nft, Position, PositionAsset, PriceSource, Protocol, U256,
+    UnreadByChain, features::MOST_EVENTS, parse_address, time_from_unix,
 };
 use assay_registry::{MockNft, MockPool, MockPosition, MockReport, MockToken};
 use assay_report::{
@@ -15,8 +15,12 @@ use assay_report::{
 };
 use assay_score::ScoringError;
 
-/// The liquidation threshold of mock collateral.
+/// The liquidation threshold of mock collateral, and its price in dollars.
 pub(crate) const THRESHOLD: f64 = 0.8;
+const ETHER_USD: f64 = 2_000.0;
+/// The decimals of mock amounts.
+const DECIMALS: u8 = 6;
+const UNIT: f64 = 1e6;
 
 impl Sandbox {
     /// # Errors
@@ -104,7 +108,8 @@ fn details(mock: &MockReport) -> Details {
     let liquidations = events.iter().filter(|event| event.kind == EventKind::Liquidation);
     let last_liquidation_at = liquidations.map(|event| event.at).max();
     events.truncate(MOST_EVENTS);
-    let positions = mock.positions.iter().filter_map(|one| position(one, &mock.pools)).collect();
+    let positions: Vec<_> = mock.positions.iter().filter_map(|one| position(one, &mock.pools)).collect();
+    let positions = positions.iter().map(|one| ReportedPosition::of(one, std::slice::from_ref(one))).collect();
     Details { events, positions, last_liquidation_at }
 }
 
@@ -147,19 +152,37 @@ fn events(pool: &MockPool) -> Vec<ReportedEvent> {
     order.into_iter().enumerate().map(event).collect()
 }
 
-/// A position in the pool of its protocol and chain; `None` without such a pool.
-fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<ReportedPosition> {
+/// A position in the pool of its protocol and chain, with its collateral in ether and its debt in dollars; `None`
+/// without such a pool.
+fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<Position> {
     let pool = pools.iter().find(|pool| (pool.chain_id, &pool.protocol) == (mock.chain_id, &mock.name))?;
-    let protocol = protocol(&pool.protocol)?;
-    let has_factor = mock.borrowed > 0.0 && protocol != Protocol::LenderBV2;
-    Some(ReportedPosition {
+    let market_address = parse_address(&pool.market_address).unwrap_or_default();
+    let asset = |symbol: &str, side, usd: f64, price: f64| PositionAsset {
+        token: assay_chain::known::token_address(pool.chain_id, symbol),
+        symbol: Some(symbol.to_owned()),
+        side,
+        amount: U256::from((usd / price * UNIT).round().max(0.0) as u64),
+        decimals: DECIMALS,
+        usd,
+        liquidation_threshold: (side == AssetSide::Collateral).then_some(THRESHOLD),
+        price_usd: Some(price),
+        account: market_address.into_word(),
+    };
+    let assets = [
+        asset("WETH", AssetSide::Collateral, mock.supplied, ETHER_USD),
+        asset("USDC", AssetSide::Debt, mock.borrowed, 1.0),
+    ];
+    Some(Position {
         chain_id: pool.chain_id,
-        protocol,
-        market_address: parse_address(&pool.market_address).unwrap_or_default(),
+        protocol: protocol(&pool.protocol)?,
+        market_address,
         market: pool.market.clone(),
         supplied_usd: mock.supplied,
         borrowed_usd: mock.borrowed,
-        health_factor: has_factor.then(|| THRESHOLD * mock.supplied / mock.borrowed),
+        supplied_assets: 1,
+        assets: assets.into_iter().filter(|asset| !asset.amount.is_zero()).collect(),
+        health_factor: (mock.borrowed > 0.0).then(|| THRESHOLD * mock.supplied / mock.borrowed),
+        mode: None,
     })
 }
 

@@ -14,6 +14,7 @@
 
 mod appraisal;
 pub mod attestation;
+mod background;
 mod baseline;
 pub mod bodies;
 mod compare;

@@ -135,17 +135,8 @@ impl Scoring {
         let features = Arc::new(features(snapshot));
         let assessment = if ask.factors { model.explained(&features)? } else { model.score(&features)? };
         let slot = self.inner.rollout.reserve_record();
-        let scored = Arc::new(Scored {
-            address: snapshot.address,
-            assessment,
-            model: model.reference().clone(),
-            at: Utc::now(),
-            coverage: snapshot.score_coverage(),
-            fresh: self.freshness(snapshot),
-            record: slot.as_ref().map(|slot| slot.id),
-            basis: Basis::Wallet(Standing::of(&features)),
-            origins: Arc::new(snapshot.origins()),
-        });
+        let record = slot.as_ref().map(|slot| slot.id);
+        let scored = Arc::new(Scored { record, ..self.scored(model, snapshot, &features, assessment) });
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: ask.by.to_owned() });
         }
@@ -156,12 +147,35 @@ impl Scoring {
     }
 }
 
+impl Scoring {
+    /// The score of `snapshot` without a record.
+    pub(super) fn scored(
+        &self,
+        model: &CreditModel,
+        snapshot: &Snapshot,
+        features: &Features,
+        assessment: Assessment,
+    ) -> Scored {
+        Scored {
+            address: snapshot.address,
+            assessment,
+            model: model.reference().clone(),
+            at: Utc::now(),
+            coverage: snapshot.score_coverage(),
+            fresh: self.freshness(snapshot),
+            record: None,
+            basis: Basis::Wallet(Standing::of(features)),
+            origins: Arc::new(snapshot.origins()),
+        }
+    }
+}
+
 /// `snapshot` if it can be scored.
 ///
 /// # Errors
 /// [`ScoringError::NotFound`] without activity, [`ScoringError::ChainsMissing`] if that may be on chains that could not
 /// be read.
-fn active(snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, ScoringError> {
+pub(super) fn active(snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, ScoringError> {
     if !snapshot.has_activity() {
         let failed = snapshot.failed_chains();
         if !failed.is_empty() {

@@ -13,7 +13,7 @@ use assay_rollout::Scored;
 const NAMES: usize = 8;
 /// Addresses of one request that are read together. They share requests, so that all of them cost about as much as a
 /// few that are read alone.
-const TOGETHER: usize = 100;
+pub(super) const TOGETHER: usize = 100;
 
 /// One score for several addresses.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ impl Scoring {
     }
 
     /// This service for one batch of addresses.
-    fn together(&self) -> Self {
+    pub(super) fn together(&self) -> Self {
         Self { inner: self.inner.clone(), chains: self.chains.together() }
     }
 

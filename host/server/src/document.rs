@@ -31,7 +31,7 @@ pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::Op
 /// The handler's document with the method, the path and the id of the route.
 fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
     let items = std::mem::take(&mut route.handler.paths.paths).into_values();
-    let operation = items.flat_map(|item| [item.get, item.post, item.put, item.delete]).flatten().next();
+    let operation = items.flat_map(|item| [item.get, item.post, item.put, item.patch, item.delete]).flatten().next();
     if let Some(mut operation) = operation {
         operation.operation_id = route.id.map(str::to_owned).or(operation.operation_id);
         examples::add(&mut operation);
@@ -42,6 +42,7 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
         let method = match route.method {
             Method::POST => HttpMethod::Post,
             Method::PUT => HttpMethod::Put,
+            Method::PATCH => HttpMethod::Patch,
             Method::DELETE => HttpMethod::Delete,
             _ => HttpMethod::Get,
         };
@@ -78,6 +79,7 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
         (name = "scores", description = "Credit scores, 300 to 1000"),
         (name = "reports", description = "Assets, positions and lending history behind a score"),
         (name = "identity", description = "Names and attestations of an address"),
+        (name = "watches", description = "Wallets that the server follows, and the events about them"),
         (name = "agents", description = "Agents of the ERC-8004 registries; free"),
         (name = "reputation", description = "Scores of agents' addresses, submitted to the chain"),
         (name = "sandbox", description = "Deterministic mock answers; free, and no chain is read"),
@@ -123,9 +125,9 @@ impl Modify for MayBeEmpty {
 mod tests {
     use serde_json::Value;
 
-    const VERBS: [&str; 15] = [
-        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "mint", "remove", "revoke", "roll",
-        "search", "set", "submit",
+    const VERBS: [&str; 18] = [
+        "add", "attest", "change", "check", "compare", "enhance", "get", "list", "make", "mint", "remove", "replay",
+        "revoke", "roll", "search", "set", "submit", "test",
     ];
 
     /// Tools that generate clients name a type by its key, and a function by its operation id.

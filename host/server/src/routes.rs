@@ -124,6 +124,7 @@ mod tests {
                 (Method::GET, &item.get),
                 (Method::POST, &item.post),
                 (Method::PUT, &item.put),
+                (Method::PATCH, &item.patch),
                 (Method::DELETE, &item.delete),
             ];
             let found = methods.iter().find_map(|(name, operation)| operation.is_some().then_some(name));

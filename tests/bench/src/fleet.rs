@@ -1,7 +1,7 @@
 //! One, two and three hosts on this machine that share one Redis, with the CPU time of each process. Hosts, Redis and
 //! the load generator share the same cores, so another host adds no core.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, ops::Range, path::Path, time::Duration};
 
 use assay_tests::{
     devnet::Devnet,
@@ -36,8 +36,11 @@ struct Busy {
     idle: Vec<f64>,
 }
 
+/// A Redis that flushes its file once a second, as most are configured.
+const EVERY_SECOND: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "everysec"];
+
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
-    let server = Redis::start(&DURABLE);
+    let (server, lazy) = (Redis::start(&DURABLE), Redis::start(&EVERY_SECOND));
     // The chains must keep running while the load generator blocks this thread.
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     let devnet = runtime.block_on(Devnet::start(|_| {}))?;
@@ -45,25 +48,27 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         "\n[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 1_000_000_000\n"
     );
     let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
-    let config = redis::on(&config, &server.url(), "bench:") + &key + SETTINGS;
-    let hosts: Vec<Service> = (0..HOSTS).map(|_| Service::start(&config)).collect();
+    let host = |server: &Redis| Service::start(&(redis::on(&config, &server.url(), "bench:") + &key + SETTINGS));
+    // The last one has the other Redis.
+    let hosts: Vec<Service> = std::iter::repeat_n(&server, HOSTS).chain([&lazy]).map(host).collect();
     let path = format!("/api/v2/score/address/{}", devnet.wallet("saver").address);
     for host in &hosts {
         runtime.block_on(host.keyed().get(&path)).ok();
     }
 
     let addresses: Vec<SocketAddr> = hosts.iter().map(Service::address).collect();
-    let cases: Vec<(&str, usize)> =
-        [KEY, METERED].into_iter().flat_map(|key| (1..=HOSTS).map(move |count| (key, count))).collect();
+    let shared = |key| (1..=HOSTS).map(move |count| (key, 0..count));
+    let single = [KEY, METERED].map(|key| (key, HOSTS..HOSTS + 1));
+    let cases: Vec<(&str, Range<usize>)> = shared(KEY).chain(shared(METERED)).chain(single).collect();
     let mut busy: Vec<Busy> = cases.iter().map(|_| Busy::default()).collect();
     let mut failure = None;
     let mut ask = |case: usize, warming: bool| {
-        let (key, count) = cases[case];
-        let used = || {
-            [hosts.iter().map(|host| cores::busy(host.pid())).sum::<u64>(), cores::busy(server.pid()), cores::idle()]
-        };
+        let (key, asked) = cases[case].clone();
+        let redis = if asked.start == 0 { server.pid() } else { lazy.pid() };
+        let used =
+            || [hosts.iter().map(|host| cores::busy(host.pid())).sum::<u64>(), cores::busy(redis), cores::idle()];
         let before = used();
-        match rate(None, &addresses[..count], &path, key, STRETCH) {
+        match rate(None, &addresses[asked], &path, key, STRETCH) {
             Ok(load) => {
                 let after = used();
                 let share = |nanoseconds: u64| nanoseconds as f64 / load.took.as_nanos() as f64;
@@ -115,6 +120,12 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         HOSTS,
         "the same without units",
         0,
+    ));
+    rows.push(row(
+        "a score from its cache, metered: 1 host on a Redis that flushes once a second".to_owned(),
+        2 * HOSTS + 1,
+        "the same without units",
+        2 * HOSTS,
     ));
     Ok(rows)
 }

@@ -103,6 +103,9 @@ fn position(chain_id: ChainId, index: u8) -> Position {
         supplied_usd: 4_200.0,
         borrowed_usd: 1_100.0,
         supplied_assets: 2,
+        assets: Vec::new(),
+        health_factor: None,
+        mode: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fs, io::Write as _};
 
-use assay_backtest::Source;
+use assay_backtest::RecordSource;
 use tempfile::NamedTempFile;
 
 thread_local! {
@@ -13,7 +13,7 @@ pub fn run(input: &[u8]) {
     FILE.with_borrow_mut(|file| {
         file.as_file().set_len(0).expect("an empty file");
         fs::File::create(file.path()).and_then(|mut file| file.write_all(input)).expect("a file");
-        let Ok(mut source) = Source::open(file.path()) else { return };
+        let Ok(mut source) = RecordSource::open(file.path()) else { return };
         let mut next = 1;
         // A few bytes can declare any number of rows, but only existing rows are read.
         while let Ok(Some(chunk)) = source.chunk() {

@@ -1,5 +1,7 @@
 //! Faults in a node's response: in its contents, and in its transport.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +21,8 @@ pub enum Fault {
     Endless,
     /// A response that stops after its first 256 KiB.
     Stalled,
+    /// A response that goes on after its first 256 KiB with twenty bytes a second.
+    Dripping,
     /// The whole response after 256 KiB of spaces.
     Padded,
     /// A redirect to another server, without TLS.
@@ -58,7 +62,14 @@ impl Fault {
                 });
             }
             Self::Backwards => answers.reverse(),
-            Self::Half | Self::Reset | Self::Page | Self::Endless | Self::Stalled | Self::Padded | Self::Redirect => {}
+            Self::Half
+            | Self::Reset
+            | Self::Page
+            | Self::Endless
+            | Self::Stalled
+            | Self::Dripping
+            | Self::Padded
+            | Self::Redirect => {}
             _ => answers
                 .iter_mut()
                 .filter_map(|answer| answer["result"].as_array_mut())
@@ -124,6 +135,14 @@ impl Fault {
             Self::Stalled => {
                 let start = stream::iter([Bytes::from(" ".repeat(256 << 10))]);
                 (kind, Body::from_stream(start.chain(stream::pending()).map(Ok::<_, std::io::Error>))).into_response()
+            }
+            Self::Dripping => {
+                let start = stream::iter([Bytes::from(" ".repeat(256 << 10))]);
+                let drops = stream::unfold((), |()| async {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    Some((Bytes::from_static(b" "), ()))
+                });
+                (kind, Body::from_stream(start.chain(drops).map(Ok::<_, std::io::Error>))).into_response()
             }
             Self::Padded => (kind, " ".repeat(256 << 10) + &body).into_response(),
             Self::Redirect => {

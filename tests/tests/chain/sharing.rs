@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_domain::{Address, Coverage};
+use assay_tests::devnet::Devnet;
 use assay_tests::proxy::{Call, Fault, Proxy, Reply};
 use assay_tests::until::until;
 use futures::future::join_all;
@@ -17,30 +18,41 @@ fn count(calls: &[Call], method: &str) -> usize {
 #[test]
 fn large_answers_that_stall_keep_no_other_endpoint_waiting() {
     with(async |devnet| {
-        let (stalled, large) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
-        let logs =
-            |fault| move |call: &Call| if call.method == "eth_getLogs" { Reply::Spoil(fault) } else { Reply::Pass };
-        stalled.rule(logs(Fault::Stalled));
-        large.rule(logs(Fault::Padded));
-        let slow = Reader::of(devnet).through(&[&stalled]).ethereum().started().await;
-        let honest = Reader::of(devnet).through(&[&large]).ethereum().started().await;
-        let address = |name| devnet.wallet(name).address;
-        let wallets = ["borrower", "saver", "whale", "farmer", "mainnet-only"].map(address);
-        let stall = join_all(wallets.map(|wallet| slow.read_for_a_score(wallet)));
-        let mut asked = 0;
-        let read = async {
-            let all = async || {
-                asked += count(&stalled.take(), "eth_getLogs");
-                asked
-            };
-            until(all, |asked| *asked >= 4).await;
-            honest.read_for_a_score(address("borrower")).await
-        };
-        tokio::select! {
-            snapshot = read => assert_eq!(snapshot.coverage(), Coverage::Complete),
-            _ = stall => panic!("the other endpoint had to wait for the answers that stall"),
+        for (method, fault) in [
+            ("eth_getLogs", Fault::Stalled),
+            ("eth_getLogs", Fault::Dripping),
+            ("eth_call", Fault::Stalled),
+            ("eth_call", Fault::Dripping),
+        ] {
+            large_answers_stall(devnet, method, fault).await;
         }
     });
+}
+
+/// One endpoint spoils its answers to `method`; another one, whose answers are large, is read meanwhile.
+async fn large_answers_stall(devnet: &Devnet, method: &'static str, fault: Fault) {
+    let (stalled, large) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+    let spoils = |fault| move |call: &Call| if call.method == method { Reply::Spoil(fault) } else { Reply::Pass };
+    stalled.rule(spoils(fault));
+    large.rule(spoils(Fault::Padded));
+    let slow = Reader::of(devnet).through(&[&stalled]).ethereum().started().await;
+    let honest = Reader::of(devnet).through(&[&large]).ethereum().started().await;
+    let address = |name| devnet.wallet(name).address;
+    let wallets = ["borrower", "saver", "whale", "farmer", "mainnet-only"].map(address);
+    let stall = join_all(wallets.map(|wallet| slow.read_for_a_score(wallet)));
+    let mut asked = 0;
+    let read = async {
+        let all = async || {
+            asked += count(&stalled.take(), method);
+            asked
+        };
+        until(all, |asked| *asked >= 4).await;
+        honest.read_for_a_score(address("borrower")).await
+    };
+    tokio::select! {
+        snapshot = read => assert_eq!(snapshot.coverage(), Coverage::Complete, "{method} {fault:?}"),
+        _ = stall => panic!("{method} {fault:?}: the other endpoint had to wait for the answers that stall"),
+    }
 }
 
 #[test]

@@ -225,6 +225,27 @@ async fn a_body_that_does_not_arrive_is_not_waited_for() {
     assert_eq!(refused.status(), 431);
 }
 
+#[tokio::test]
+async fn large_heads_are_refused_with_an_answer() {
+    let service = Service::start(&(sandbox_config(&plugins()) + "[http]\nmax_head_bytes = 16_384\n"));
+    let api = service.keyed();
+    let list = "a".repeat(10_000);
+    let refused = api.get(&format!("/healthz?list={list}")).await.expect(414);
+    assert!(
+        refused["detail"].as_str().is_some_and(|text| text.contains("POST") && text.contains("16384")),
+        "{refused}"
+    );
+    let with = |length: usize| {
+        let request = api.request(Method::GET, "/healthz");
+        answer(request.header("x-large", "b".repeat(length)))
+    };
+    let refused = with(17_000).await.expect(431);
+    assert!(refused["detail"].as_str().is_some_and(|text| text.contains("16384")), "{refused}");
+    with(15_000).await.expect(200);
+    // The server stops reading a head of twice the size.
+    assert_eq!(with(40_000).await.status, 431);
+}
+
 #[test]
 fn bounds_are_held_to_their_own_bounds() {
     let file = tempfile::NamedTempFile::new().expect("a file");

@@ -14,6 +14,7 @@ mod pinning;
 mod queue;
 mod reverted;
 mod rows;
+mod unscored;
 
 use alloy::primitives::keccak256;
 use assay_tests::{

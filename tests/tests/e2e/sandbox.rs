@@ -126,8 +126,10 @@ async fn the_events_of_a_mock_report_are_those_that_its_pools_count() {
         let borrowed: i64 = list("positions").iter().map(|position| cents(&position["borrowed"])).sum();
         assert_eq!(borrowed, cents(&report["defi"]["total_borrowed"]), "{last}");
         for position in list("positions") {
-            let has_factor = cents(&position["borrowed"]) > 0 && position["protocol"] != "lenderB_v2";
-            assert_eq!(position["health_factor"].is_f64(), has_factor, "{last} {position}");
+            let is_owing = cents(&position["borrowed"]) > 0;
+            assert_eq!(position["health_factor"].is_f64(), is_owing, "{last} {position}");
+            let debt = position["assets"].as_array().unwrap().iter().find(|asset| asset["side"] == "debt");
+            assert_eq!(debt.map_or(0, |debt| cents(&debt["usd"])), cents(&position["borrowed"]), "{last} {position}");
         }
         let counted = |totals: &Value| totals["borrow"].as_u64().unwrap();
         assert!(counted(&events["score_totals"]) <= counted(&events["totals"]), "{last}");

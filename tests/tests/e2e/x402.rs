@@ -4,11 +4,13 @@
 mod abuse;
 mod checked;
 mod clients;
+mod copied;
 mod drained;
 mod facilitated;
 mod gas;
 mod leaving;
 mod once;
+mod priced;
 mod queued;
 mod refusals;
 mod statements;

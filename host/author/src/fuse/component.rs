@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wasmparser::{CanonicalFunction, CanonicalOption, ComponentAlias, ExternalKind, Instance, Parser, Payload};
 
 use super::{
-    merged::{Entity, Exports, Merged},
+    merged::{Entity, InstanceExports, Merged},
     part, tables, text,
 };
 
@@ -13,7 +13,7 @@ use super::{
 #[derive(Default)]
 struct Indices<'a> {
     modules: Vec<&'a [u8]>,
-    instances: Vec<Exports>,
+    instances: Vec<InstanceExports>,
     /// Each with its name if an instance exports it; otherwise the name is empty.
     functions: Vec<(Entity, &'a str)>,
     tables: Vec<Entity>,
@@ -60,7 +60,7 @@ pub(crate) fn link(component: &[u8]) -> Result<(Merged, BTreeMap<String, Entity>
 }
 
 impl<'a> Indices<'a> {
-    fn instance(&self, merged: &mut Merged, instance: Instance<'_>) -> Result<Exports, String> {
+    fn instance(&self, merged: &mut Merged, instance: Instance<'_>) -> Result<InstanceExports, String> {
         match instance {
             Instance::Instantiate { module_index, args } => {
                 let found = |module: &str, name: &str| {

@@ -37,7 +37,7 @@ pub(crate) enum Entity {
 }
 
 /// What an instance exports.
-pub(crate) type Exports = HashMap<String, Entity>;
+pub(crate) type InstanceExports = HashMap<String, Entity>;
 
 #[derive(Default)]
 pub(crate) struct Merged {
@@ -69,7 +69,7 @@ impl Merged {
         &mut self,
         module: &[u8],
         found: impl Fn(&str, &str) -> Result<Entity, String>,
-    ) -> Result<Exports, String> {
+    ) -> Result<InstanceExports, String> {
         let mut own = Renumber {
             types: self.types.len(),
             data: self.data.len(),
@@ -77,7 +77,7 @@ impl Merged {
             constants: self.constants.clone(),
             ..Renumber::default()
         };
-        let mut exports = Exports::new();
+        let mut exports = InstanceExports::new();
         for payload in Parser::new(0).parse_all(module) {
             match payload.map_err(text)? {
                 Payload::ImportSection(section) => {

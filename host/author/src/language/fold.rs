@@ -8,7 +8,7 @@ use tables::{
 use super::{
     Wrong,
     parse::{Parsed, Parser},
-    tokens::Token,
+    tokens::Lexeme,
 };
 
 /// The most conditions of one `where`. A condition that `and` joins to an `or` counts once for each alternative.
@@ -78,7 +78,7 @@ impl Parser<'_> {
 
     /// The list of a fold, and its field.
     fn listed(&mut self, fold: Fold, how: &str) -> Result<(u8, u8), Wrong> {
-        let Some(Token::Name(word)) = self.peek() else {
+        let Some(Lexeme::Name(word)) = self.peek() else {
             return Err(self.wrong(format!("{how} goes over a list: {}", lists())));
         };
         let (name, field) = word.split_once('.').map_or((word, None), |(list, field)| (list, Some(field)));
@@ -118,7 +118,7 @@ impl Parser<'_> {
 
     fn condition(&mut self, list: u8) -> Result<Vec<u8>, Wrong> {
         let Some(list) = LISTS.get(usize::from(list)) else { return Ok(Vec::new()) };
-        let Some(Token::Name(name)) = self.peek() else {
+        let Some(Lexeme::Name(name)) = self.peek() else {
             return Err(self.wrong(format!("a field of {} is needed", list.name)));
         };
         let (place, holds) = self.field(list, own(list, name))?;
@@ -143,7 +143,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn comparison(&mut self) -> Option<u8> {
-        let Some(Token::Mark(mark)) = self.peek() else { return None };
+        let Some(Lexeme::Mark(mark)) = self.peek() else { return None };
         let how = match mark {
             "==" => code::EQUAL,
             "!=" => code::NOT_EQUAL,
@@ -162,20 +162,20 @@ impl Parser<'_> {
         let negative = self.take("-");
         let token = self.peek();
         let condition = match (holds, token) {
-            (Holds::Number, Some(Token::Number(number))) => {
+            (Holds::Number, Some(Lexeme::Number(number))) => {
                 compared(place, how, if negative { -number } else { number })
             }
-            (Holds::Truth, Some(Token::Name(word @ ("true" | "false")))) => {
+            (Holds::Truth, Some(Lexeme::Name(word @ ("true" | "false")))) => {
                 compared(place, how, f64::from(u8::from(word == "true")))
             }
-            (Holds::Word(words), Some(Token::Name(word))) => {
+            (Holds::Word(words), Some(Lexeme::Name(word))) => {
                 let Some(number) = words.iter().position(|known| *known == word) else {
                     return Err(self.wrong(format!("`{word}` is none of {}", words.join(", "))));
                 };
                 compared(place, how, f64::from(u8::try_from(number).unwrap_or(u8::MAX)))
             }
-            (Holds::Text, Some(Token::Text(text))) => self.compared_with_text(place, how, text)?,
-            (Holds::Text, Some(Token::Name(word))) => {
+            (Holds::Text, Some(Lexeme::Text(text))) => self.compared_with_text(place, how, text)?,
+            (Holds::Text, Some(Lexeme::Name(word))) => {
                 return Err(self.wrong(format!("write a text in quotes, such as \"{word}\"")));
             }
             (Holds::Number, _) => return Err(self.wrong(format!("`{name}` is compared with a number"))),

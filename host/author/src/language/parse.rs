@@ -7,7 +7,7 @@ use tables::{
 
 use super::{
     Expression, Wrong,
-    tokens::{Placed, Token},
+    tokens::{Lexeme, Placed},
 };
 
 /// The most operations, one inside the other.
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         Ok(self.out)
     }
 
-    pub(super) fn peek(&self) -> Option<Token<'a>> {
+    pub(super) fn peek(&self) -> Option<Lexeme<'a>> {
         self.tokens.get(self.at).map(|(_, token)| *token)
     }
 
@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn take(&mut self, mark: &str) -> bool {
-        let there = self.peek() == Some(Token::Mark(mark));
+        let there = self.peek() == Some(Lexeme::Mark(mark));
         self.at += usize::from(there);
         there
     }
@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn word(&mut self, word: &str) -> bool {
-        let there = self.peek() == Some(Token::Name(word));
+        let there = self.peek() == Some(Lexeme::Name(word));
         self.at += usize::from(there);
         there
     }
@@ -140,8 +140,8 @@ impl<'a> Parser<'a> {
         let is = self.product()?;
         loop {
             let operator = match self.peek() {
-                Some(Token::Mark("+")) => code::ADD,
-                Some(Token::Mark("-")) => code::SUBTRACT,
+                Some(Lexeme::Mark("+")) => code::ADD,
+                Some(Lexeme::Mark("-")) => code::SUBTRACT,
                 _ => break,
             };
             self.is_number(start, is)?;
@@ -160,8 +160,8 @@ impl<'a> Parser<'a> {
         let is = self.value()?;
         loop {
             let operator = match self.peek() {
-                Some(Token::Mark("*")) => code::MULTIPLY,
-                Some(Token::Mark("/")) => code::DIVIDE,
+                Some(Lexeme::Mark("*")) => code::MULTIPLY,
+                Some(Lexeme::Mark("/")) => code::DIVIDE,
                 _ => return Ok(is),
             };
             self.is_number(start, is)?;
@@ -176,19 +176,19 @@ impl<'a> Parser<'a> {
     fn value(&mut self) -> Of {
         match self.peek() {
             None => Err(self.wrong("it ends where a value is needed")),
-            Some(Token::Number(number)) => {
+            Some(Lexeme::Number(number)) => {
                 self.at += 1;
                 self.number(number)?;
                 Ok(Is::Number)
             }
-            Some(Token::Mark("(")) => {
+            Some(Lexeme::Mark("(")) => {
                 self.at += 1;
                 let is = self.truth()?;
                 self.need(")")?;
                 Ok(is)
             }
-            Some(Token::Mark("-")) => self.negative().map(|()| Is::Number),
-            Some(Token::Name(name)) => self.named(name).map(|()| Is::Number),
+            Some(Lexeme::Mark("-")) => self.negative().map(|()| Is::Number),
+            Some(Lexeme::Name(name)) => self.named(name).map(|()| Is::Number),
             Some(token) => Err(self.wrong(format!("{} stands where a value is needed", shown(token)))),
         }
     }
@@ -248,8 +248,8 @@ impl<'a> Parser<'a> {
 
     /// Whether a list, and not a value, comes after the bracket that is next.
     fn over_a_list(&self) -> bool {
-        let Some((_, Token::Name(name))) = self.tokens.get(self.at + 1) else { return false };
-        let calls = self.tokens.get(self.at + 2).is_some_and(|(_, token)| *token == Token::Mark("("));
+        let Some((_, Lexeme::Name(name))) = self.tokens.get(self.at + 1) else { return false };
+        let calls = self.tokens.get(self.at + 2).is_some_and(|(_, token)| *token == Lexeme::Mark("("));
         !calls && *name != "as_of"
     }
 
@@ -277,11 +277,11 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn shown(token: Token<'_>) -> String {
+fn shown(token: Lexeme<'_>) -> String {
     match token {
-        Token::Number(number) => format!("`{number}`"),
-        Token::Name(name) => format!("`{name}`"),
-        Token::Text(text) => format!("\"{text}\""),
-        Token::Mark(mark) => format!("`{mark}`"),
+        Lexeme::Number(number) => format!("`{number}`"),
+        Lexeme::Name(name) => format!("`{name}`"),
+        Lexeme::Text(text) => format!("\"{text}\""),
+        Lexeme::Mark(mark) => format!("`{mark}`"),
     }
 }

@@ -5,7 +5,7 @@ use tables::code;
 use super::{
     Wrong,
     parse::{Is, Of, Parsed, Parser},
-    tokens::Token,
+    tokens::Lexeme,
 };
 
 impl Parser<'_> {
@@ -17,7 +17,7 @@ impl Parser<'_> {
     fn joined(&mut self, word: &str, operator: u8, mut part: impl FnMut(&mut Self) -> Of) -> Of {
         let start = self.place();
         let is = part(self)?;
-        while self.peek() == Some(Token::Name(word)) {
+        while self.peek() == Some(Lexeme::Name(word)) {
             self.is_truth(start, is)?;
             self.at += 1;
             let right = self.place();

@@ -21,7 +21,7 @@ pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
         ));
     }
     let mut blocks = body.split("\nTree=");
-    let head = Lines::of(blocks.next().unwrap_or_default());
+    let head = LightgbmLines::of(blocks.next().unwrap_or_default());
     if head.text("num_class")? != "1" || head.text("num_tree_per_iteration")? != "1" {
         return Err("it has several classes; a score needs one margin".into());
     }
@@ -67,9 +67,9 @@ fn predicts(objective: Option<&str>) -> Result<Predicts, String> {
     }
 }
 
-struct Lines<'a>(HashMap<&'a str, &'a str>);
+struct LightgbmLines<'a>(HashMap<&'a str, &'a str>);
 
-impl<'a> Lines<'a> {
+impl<'a> LightgbmLines<'a> {
     fn of(block: &'a str) -> Self {
         Self(block.lines().filter_map(|line| line.split_once('=')).collect())
     }
@@ -85,7 +85,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The lists of one tree.
-struct Lists {
+struct LightgbmTree {
     features: Vec<usize>,
     thresholds: Vec<f64>,
     decisions: Vec<u8>,
@@ -99,7 +99,7 @@ struct Lists {
 }
 
 fn one(block: &str, features: usize) -> Result<Tree, String> {
-    let lines = Lines::of(block);
+    let lines = LightgbmLines::of(block);
     if lines.text("is_linear").is_ok_and(|linear| linear != "0") {
         return Err("its leaves are linear models: train without linear_tree".into());
     }
@@ -110,7 +110,7 @@ fn one(block: &str, features: usize) -> Result<Tree, String> {
         return Tree::grow(1, features, leaf);
     }
     let categorical = lines.text("num_cat").is_ok_and(|count| count != "0");
-    let lists = Lists {
+    let lists = LightgbmTree {
         features: lines.list("split_feature")?,
         thresholds: lines.list("threshold")?,
         decisions: lines.list("decision_type")?,
@@ -124,7 +124,7 @@ fn one(block: &str, features: usize) -> Result<Tree, String> {
     Tree::grow(lists.features.len() + lists.leaves.len(), features, |number| lists.node(number))
 }
 
-impl Lists {
+impl LightgbmTree {
     /// The node of a number. Splits have the numbers from 0, and leaves the numbers after the last split.
     fn node(&self, number: usize) -> Result<Raw, String> {
         let Some(feature) = self.features.get(number).copied() else {

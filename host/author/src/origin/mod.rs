@@ -12,7 +12,7 @@ pub(crate) use covers::count;
 pub(crate) use tree::Leaf;
 pub(crate) use tree::{Missing, Split, Test, Tree};
 
-use crate::{network::Network, predicts::Predicts};
+use crate::{network::NeuralNetwork, predicts::Predicts};
 
 /// The most trees, and the most splits of one tree.
 const TREES: usize = 20_000;
@@ -22,7 +22,7 @@ const SPLITS: usize = 4095;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Trained {
     Forest(Forest),
-    Network(Network),
+    Network(NeuralNetwork),
 }
 
 /// A trained ensemble.

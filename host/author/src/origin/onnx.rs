@@ -12,7 +12,7 @@ mod symbol;
 use std::collections::{HashMap, HashSet};
 
 use prost::Message as _;
-use proto::{Attribute, Graph, Input, Model, Operator, Tensor};
+use proto::{Attribute, Graph, Input, OnnxModel, Operator, Tensor};
 
 use super::{
     Forest, Predicts, Trained,
@@ -26,7 +26,7 @@ const PLAIN: [&str; 4] = ["Cast", "Identity", "Reshape", "ZipMap"];
 
 /// The graph of a model; `None` if the bytes are no ONNX.
 pub(crate) fn graph(bytes: &[u8]) -> Option<Graph> {
-    Model::decode(bytes).ok()?.graph.filter(|graph| !graph.nodes.is_empty())
+    OnnxModel::decode(bytes).ok()?.graph.filter(|graph| !graph.nodes.is_empty())
 }
 
 pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Trained, String> {
@@ -123,7 +123,7 @@ struct Ensemble<'a> {
 }
 
 /// The output that is the margin.
-enum Outcome {
+enum MarginOutput {
     /// The only one.
     Only,
     /// That of the second class.
@@ -196,19 +196,21 @@ impl<'a> Ensemble<'a> {
         let trees = growers.iter().map(|grower| grower.grow(names.len())).collect::<Result<_, _>>()?;
         let start = match (self.floats("base_values"), self.outcome()?) {
             ([], _) => 0.0,
-            ([start], Outcome::Only) | ([_, start], Outcome::Second) if start.is_finite() => f64::from(*start),
+            ([start], MarginOutput::Only) | ([_, start], MarginOutput::Second) if start.is_finite() => {
+                f64::from(*start)
+            }
             _ => return Err("its `base_values` are not one finite number for each output".into()),
         };
         Ok(Forest { trees, start, single: true, strict, predicts: self.predicts()?, unused: 0 })
     }
 
     /// Which of the outputs is the margin.
-    fn outcome(&self) -> Result<Outcome, String> {
+    fn outcome(&self) -> Result<MarginOutput, String> {
         let ids = self.ints(&format!("{}_ids", self.leaves));
         match (self.leaves, ids.contains(&1), ids.iter().all(|id| matches!(id, 0 | 1))) {
-            (_, false, true) => Ok(Outcome::Only),
+            (_, false, true) => Ok(MarginOutput::Only),
             // CatBoost writes the margin of each class.
-            ("class", true, true) => Ok(Outcome::Second),
+            ("class", true, true) => Ok(MarginOutput::Second),
             _ => Err("it has several outputs; a score needs one margin, that of the bad or of the good outcome".into()),
         }
     }
@@ -221,7 +223,7 @@ impl<'a> Ensemble<'a> {
             return Ok(if logistic { Predicts::LOG_ODDS } else { value() });
         }
         // Of leaves that are all positive, onnxruntime 1.23 makes no log-odds even with LOGISTIC, and 1.32 does.
-        let is_only = matches!(self.outcome()?, Outcome::Only);
+        let is_only = matches!(self.outcome()?, MarginOutput::Only);
         if (is_only || !logistic) && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
             let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs \
                        log-odds. Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or \
@@ -250,8 +252,8 @@ impl<'a> Ensemble<'a> {
             return Err("the attributes of its leaves have different lengths".into());
         }
         let wanted = match self.outcome()? {
-            Outcome::Only => 0,
-            Outcome::Second => 1,
+            MarginOutput::Only => 0,
+            MarginOutput::Second => 1,
         };
         let mut values = HashMap::with_capacity(weights.len());
         for (((tree, node), weight), _) in

@@ -10,7 +10,7 @@ use super::{
 };
 
 #[derive(Deserialize)]
-struct File {
+struct XgboostFile {
     learner: Learner,
 }
 
@@ -42,13 +42,13 @@ struct Objective {
 #[derive(Deserialize)]
 struct Booster {
     name: String,
-    model: Option<Model>,
+    model: Option<XgboostModel>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct XgboostModel {
     #[serde(default)]
-    trees: Vec<Lists>,
+    trees: Vec<XgboostTree>,
     cats: Option<Encodings>,
     #[serde(default)]
     gbtree_model_param: TreeParameters,
@@ -68,7 +68,7 @@ struct Encodings {
 }
 
 #[derive(Deserialize)]
-struct Lists {
+struct XgboostTree {
     left_children: Vec<i64>,
     right_children: Vec<i64>,
     split_indices: Vec<usize>,
@@ -100,7 +100,8 @@ pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     if text.contains("\"features_info\"") && !text.contains("\"learner\"") {
         return Err("it is JSON of CatBoost: save it with `save_model(\"model.onnx\", format=\"onnx\")`".into());
     }
-    let file: File = serde_json::from_str(text).map_err(|error| format!("it is not JSON of XGBoost: {error}"))?;
+    let file: XgboostFile =
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON of XGBoost: {error}"))?;
     let Learner { feature_names, gradient_booster, learner_model_param, objective, attributes } = file.learner;
     let mut model = match (gradient_booster.name.as_str(), gradient_booster.model) {
         ("gbtree", Some(model)) => model,
@@ -121,7 +122,7 @@ pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     let columns = num_feature.parse().unwrap_or(0);
     let unnamed = || (0..columns).map(|at| format!("Column_{at}")).collect::<Vec<_>>();
     same_names(&if feature_names.is_empty() { unnamed() } else { feature_names }, names)?;
-    let one = |(at, lists): (usize, &Lists)| {
+    let one = |(at, lists): (usize, &XgboostTree)| {
         let tree = Tree::grow(lists.left_children.len(), names.len(), |number| lists.node(number));
         tree.map_err(|why| format!("tree {at}: {why}"))
     };
@@ -135,7 +136,7 @@ pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
 
 /// The trees that early stopping left at the end. `predict` of an estimator uses none of them, and `predict` of a
 /// booster uses all, so the file of a booster does not say what its author means.
-fn unused(model: &Model, attributes: &HashMap<String, String>) -> Result<usize, String> {
+fn unused(model: &XgboostModel, attributes: &HashMap<String, String>) -> Result<usize, String> {
     let Some(best) = attributes.get("best_iteration") else { return Ok(0) };
     let best: usize = best.parse().map_err(|_| format!("its best_iteration is `{best}`, which is not a number"))?;
     let a_round = model.gbtree_model_param.num_parallel_tree.as_deref().and_then(|count| count.parse().ok());
@@ -180,7 +181,7 @@ fn start(base_score: &str, objective: &str) -> Result<f32, String> {
     if margin.is_finite() { Ok(margin) } else { Err(format!("its base_score is {base}")) }
 }
 
-impl Lists {
+impl XgboostTree {
     fn node(&self, number: usize) -> Result<Raw, String> {
         let short = || format!("its lists are shorter than {}", number + 1);
         let left = self.left_children.get(number).copied().ok_or_else(short)?;

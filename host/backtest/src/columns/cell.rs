@@ -62,7 +62,7 @@ impl Cell {
 
 /// The type of a written column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CellKind {
     Bool,
     U32,
     U64,
@@ -72,7 +72,7 @@ pub(crate) enum Kind {
 
 /// A field of a record.
 pub(crate) trait Value: Sized {
-    const KIND: Kind;
+    const KIND: CellKind;
     const OPTIONAL: bool = false;
 
     /// # Errors
@@ -82,7 +82,7 @@ pub(crate) trait Value: Sized {
 }
 
 impl<V: Value> Value for Option<V> {
-    const KIND: Kind = V::KIND;
+    const KIND: CellKind = V::KIND;
     const OPTIONAL: bool = true;
 
     fn read(cell: &Cell) -> Result<Self, String> {
@@ -99,7 +99,7 @@ fn not<V>(expected: &str, cell: &Cell) -> Result<V, String> {
 }
 
 impl Value for bool {
-    const KIND: Kind = Kind::Bool;
+    const KIND: CellKind = CellKind::Bool;
 
     fn read(cell: &Cell) -> Result<Self, String> {
         if let Cell::Bool(value) = cell { Ok(*value) } else { not("true or false", cell) }
@@ -111,7 +111,7 @@ impl Value for bool {
 }
 
 impl Value for u64 {
-    const KIND: Kind = Kind::U64;
+    const KIND: CellKind = CellKind::U64;
 
     fn read(cell: &Cell) -> Result<Self, String> {
         match *cell {
@@ -131,7 +131,7 @@ impl Value for u64 {
 }
 
 impl Value for u32 {
-    const KIND: Kind = Kind::U32;
+    const KIND: CellKind = CellKind::U32;
 
     fn read(cell: &Cell) -> Result<Self, String> {
         let value = u64::read(cell)?;
@@ -144,7 +144,7 @@ impl Value for u32 {
 }
 
 impl Value for f64 {
-    const KIND: Kind = Kind::F64;
+    const KIND: CellKind = CellKind::F64;
 
     fn read(cell: &Cell) -> Result<Self, String> {
         match *cell {
@@ -163,7 +163,7 @@ impl Value for f64 {
 }
 
 impl Value for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: CellKind = CellKind::Text;
 
     fn read(cell: &Cell) -> Result<Self, String> {
         text(cell).map(str::to_owned)
@@ -186,7 +186,7 @@ fn text(cell: &Cell) -> Result<&str, String> {
 macro_rules! words {
     ($($type:ty),*) => {$(
         impl Value for $type {
-            const KIND: Kind = Kind::Text;
+            const KIND: CellKind = CellKind::Text;
 
             fn read(cell: &Cell) -> Result<Self, String> {
                 let word: serde::de::value::StrDeserializer<'_, Error> = text(cell)?.into_deserializer();
@@ -206,7 +206,7 @@ words!(Coverage, AssetClass);
 macro_rules! nested {
     ($($type:ty),*) => {$(
         impl Value for $type {
-            const KIND: Kind = Kind::Text;
+            const KIND: CellKind = CellKind::Text;
 
             fn read(cell: &Cell) -> Result<Self, String> {
                 serde_json::from_str(text(cell)?).map_err(|error| error.to_string().chars().take(300).collect())

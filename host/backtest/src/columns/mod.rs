@@ -14,7 +14,7 @@ mod table;
 mod tests;
 mod write;
 
-pub(crate) use read::{Batch, Rows};
+pub(crate) use read::{RowBatch, TableRows};
 pub use write::Writer;
 
 /// The first and the last bytes of every Parquet file.

@@ -41,7 +41,7 @@ type Group = Vec<Option<Strip>>;
 
 /// Some rows, by column.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct RowBatch {
     rows: usize,
     /// As in [`table::all`].
     groups: Vec<Group>,
@@ -49,7 +49,7 @@ pub(crate) struct Batch {
     others: Vec<(String, Strip)>,
 }
 
-impl Batch {
+impl RowBatch {
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -91,7 +91,7 @@ fn list<C: Columns>(name: &str, strips: &[Option<Strip>], row: usize) -> Result<
 }
 
 /// A table, row group by row group.
-pub(crate) struct Rows {
+pub(crate) struct TableRows {
     file: SerializedFileReader<File>,
     /// The place of each column of the file.
     places: Vec<Place>,
@@ -104,7 +104,7 @@ pub(crate) struct Rows {
     pub rows: u64,
 }
 
-impl Rows {
+impl TableRows {
     /// # Errors
     /// Why the file is not a table of features.
     pub(crate) fn open(file: File) -> io::Result<Self> {
@@ -129,7 +129,7 @@ impl Rows {
     ///
     /// # Errors
     /// What is damaged, with its position.
-    pub(crate) fn batch(&mut self, most: usize) -> io::Result<Option<Batch>> {
+    pub(crate) fn batch(&mut self, most: usize) -> io::Result<Option<RowBatch>> {
         while self.left_in_group == 0 {
             if self.next_group == self.file.num_row_groups() {
                 return Ok(None);
@@ -160,7 +160,7 @@ impl Rows {
         }
         self.left_in_group -= rows as u64;
         self.read += rows as u64;
-        Ok(Some(Batch { rows, groups, others }))
+        Ok(Some(RowBatch { rows, groups, others }))
     }
 
     fn open_group(&mut self) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The columns of a features file, each with its field in the record.
 
-use super::cell::{Cell, Kind, Value};
+use super::cell::{Cell, CellKind, Value};
 use assay_domain::{
     Coverage,
     features::{AttestationFeature, ChainFeatures, Dollars, Holding, MarketFeatures},
@@ -10,7 +10,7 @@ use assay_domain::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: CellKind,
     pub optional: bool,
 }
 

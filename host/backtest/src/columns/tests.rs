@@ -7,7 +7,7 @@ use std::{
 
 use super::Writer;
 use crate::record::{BadLine, Record};
-use crate::source::Source;
+use crate::source::RecordSource;
 use assay_domain::Coverage;
 
 fn recorded(name: &str) -> PathBuf {
@@ -17,7 +17,7 @@ fn recorded(name: &str) -> PathBuf {
 type Read = Vec<Result<Record, BadLine>>;
 
 fn read(file: &Path) -> Result<Read, String> {
-    let mut source = Source::open(file).map_err(|error| error.to_string())?;
+    let mut source = RecordSource::open(file).map_err(|error| error.to_string())?;
     let mut records = Vec::new();
     while let Some(chunk) = source.chunk().map_err(|error| error.to_string())? {
         assert_eq!(chunk.first, records.len() as u64 + 1);

@@ -14,7 +14,7 @@ use parquet::{
 };
 
 use super::{
-    cell::{Cell, Kind},
+    cell::{Cell, CellKind},
     table::{self, Column, Columns, Wallet},
 };
 use crate::record::Record;
@@ -89,17 +89,17 @@ fn schema() -> Result<Type> {
 fn column(Column { name, kind, optional }: &Column) -> String {
     let repetition = if *optional { "optional" } else { "required" };
     let (physical, meaning) = match kind {
-        Kind::Bool => ("boolean", ""),
-        Kind::U32 => ("int32", "(INTEGER(32,false))"),
-        Kind::U64 => ("int64", "(INTEGER(64,false))"),
-        Kind::F64 => ("double", ""),
-        Kind::Text => ("binary", "(STRING)"),
+        CellKind::Bool => ("boolean", ""),
+        CellKind::U32 => ("int32", "(INTEGER(32,false))"),
+        CellKind::U64 => ("int64", "(INTEGER(64,false))"),
+        CellKind::F64 => ("double", ""),
+        CellKind::Text => ("binary", "(STRING)"),
     };
     format!("{repetition} {physical} {name} {meaning};\n")
 }
 
 /// Writes the columns of one group. `entries` are the wallet, or the entries of one of its lists.
-fn strips<'a, C: Entry>(
+fn strips<'a, C: ColumnEntry>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     list: bool,
     rows: &'a [Record],
@@ -139,19 +139,19 @@ fn strips<'a, C: Entry>(
 }
 
 /// A value with columns, or a reference to one.
-trait Entry {
+trait ColumnEntry {
     type Columns: Columns;
     fn columns(&self) -> &Self::Columns;
 }
 
-impl Entry for Wallet {
+impl ColumnEntry for Wallet {
     type Columns = Self;
     fn columns(&self) -> &Self {
         self
     }
 }
 
-impl<C: Columns> Entry for &C {
+impl<C: Columns> ColumnEntry for &C {
     type Columns = C;
     fn columns(&self) -> &C {
         self
@@ -160,10 +160,10 @@ impl<C: Columns> Entry for &C {
 
 type Levels<'a> = (&'a [i16], Option<&'a [i16]>);
 
-fn put(writer: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell], levels: Levels<'_>) -> Result<()> {
+fn put(writer: &mut SerializedColumnWriter<'_>, kind: CellKind, cells: &[Cell], levels: Levels<'_>) -> Result<()> {
     let whole = |cell: &Cell| if let Cell::Whole(value) = cell { Some(*value) } else { None };
     match kind {
-        Kind::Bool => {
+        CellKind::Bool => {
             typed::<BoolType>(
                 writer,
                 cells,
@@ -171,9 +171,9 @@ fn put(writer: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell], leve
                 |cell| if let Cell::Bool(value) = cell { Some(*value) } else { None },
             )
         }
-        Kind::U32 => typed::<Int32Type>(writer, cells, levels, |cell| Some((whole(cell)? as u32).cast_signed())),
-        Kind::U64 => typed::<Int64Type>(writer, cells, levels, |cell| Some((whole(cell)? as u64).cast_signed())),
-        Kind::F64 => {
+        CellKind::U32 => typed::<Int32Type>(writer, cells, levels, |cell| Some((whole(cell)? as u32).cast_signed())),
+        CellKind::U64 => typed::<Int64Type>(writer, cells, levels, |cell| Some((whole(cell)? as u64).cast_signed())),
+        CellKind::F64 => {
             typed::<DoubleType>(
                 writer,
                 cells,
@@ -181,7 +181,7 @@ fn put(writer: &mut SerializedColumnWriter<'_>, kind: Kind, cells: &[Cell], leve
                 |cell| if let Cell::Real(value) = cell { Some(*value) } else { None },
             )
         }
-        Kind::Text => typed::<ByteArrayType>(writer, cells, levels, |cell| {
+        CellKind::Text => typed::<ByteArrayType>(writer, cells, levels, |cell| {
             if let Cell::Text(text) = cell { Some(text.clone()) } else { None }
         }),
     }

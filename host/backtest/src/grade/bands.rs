@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Scored;
-use crate::{graded::Row, words::RANGES};
+use super::ScoredRows;
+use crate::{graded::GradedRow, words::RANGES};
 use assay_domain::{
     Score,
     stats::{DecileRow, Histogram, Interval, Outcomes, clustered},
@@ -41,17 +41,17 @@ pub struct Tenth {
 
 /// The number of records, and of those with a bad outcome.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Counts {
+pub(crate) struct BadCounts {
     pub all: u64,
     pub bad: u64,
 }
 
 /// The records whose scores `within` accepts.
-pub(crate) fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> Counts {
+pub(crate) fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> BadCounts {
     let of =
         |scores: &Histogram| scores.given().filter(|(score, _)| within(*score)).map(|(_, count)| count).sum::<u64>();
     let bad = of(&outcomes.bad);
-    Counts { all: of(&outcomes.good) + bad, bad }
+    BadCounts { all: of(&outcomes.good) + bad, bad }
 }
 
 /// The interval of the bad rate over clusters, of which each row has one; `None` without rows.
@@ -65,7 +65,7 @@ pub(crate) fn interval(rows: impl Iterator<Item = (u64, bool)>) -> Option<Interv
 }
 
 /// The interval of the bad rate, for each entry of `within`.
-fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, within: &[W]) -> Vec<Option<Interval>> {
+fn intervals<W: Fn(u32) -> bool>(scored: &ScoredRows<'_>, within: &[W]) -> Vec<Option<Interval>> {
     let own = |within: &W| {
         let own = scored.rows.iter().filter(|row| row.score(scored.index).is_some_and(|score| within(score.get())));
         interval(own.map(|row| (row.cluster, row.bad)))
@@ -73,7 +73,7 @@ fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, within: &[W]) -> Vec<Optio
     within.iter().map(own).collect()
 }
 
-pub(crate) fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
+pub(crate) fn ranges(scored: &ScoredRows<'_>, outcomes: &Outcomes) -> Vec<Band> {
     let range = |score: u32| Score::new(score).map(Score::range);
     let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
     let intervals = intervals(scored, &within);
@@ -84,13 +84,13 @@ pub(crate) fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
 }
 
 fn band(
-    scored: &Scored<'_>,
+    scored: &ScoredRows<'_>,
     range: &'static str,
-    counts: Counts,
+    counts: BadCounts,
     interval: Option<Interval>,
     within: impl Fn(u32) -> bool,
 ) -> Band {
-    let is_own = |row: &&&Row| row.score(scored.index).is_some_and(|score| within(score.get()));
+    let is_own = |row: &&&GradedRow| row.score(scored.index).is_some_and(|score| within(score.get()));
     let own = || scored.rows.iter().filter(is_own);
     let of_bad = || own().filter(|row| row.bad);
     Band {
@@ -114,7 +114,7 @@ pub(crate) fn falls(ranges: &[Band]) -> Option<bool> {
     (rates.len() > 1 && rates.iter().any(|rate| *rate > 0.0)).then(|| rates.windows(2).all(is_fall))
 }
 
-pub(crate) fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
+pub(crate) fn tenths(scored: &ScoredRows<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
     let (rows, whole) = (outcomes.deciles(), outcomes.bad_rate());
     let within: Vec<_> =
         rows.iter().map(|row| row.from..=row.to).map(|span| move |score| span.contains(&score)).collect();

@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use super::{Estimate, Scored, order::Order};
-use crate::graded::Row;
+use super::{Estimate, ScoredRows, order::Order};
+use crate::graded::GradedRow;
 
 /// The AUC of a value and of the model on the records that have both.
 #[derive(Debug, Clone, Serialize)]
-pub struct Beside {
+pub struct ComparedValue {
     pub count: u64,
     pub bad: u64,
     /// Over all dates together.
@@ -26,7 +26,7 @@ pub struct Paired {
     pub difference: Estimate,
 }
 
-impl Beside {
+impl ComparedValue {
     /// The comparison within dates, or over all dates if there is none.
     pub fn fairest(&self) -> Paired {
         self.within.unwrap_or(self.pooled)
@@ -40,11 +40,11 @@ pub struct Baseline {
     pub name: &'static str,
     pub title: &'static str,
     /// `None` if it cannot rank the records of this file: none has it, or all have the same.
-    pub beside: Option<Beside>,
+    pub beside: Option<ComparedValue>,
 }
 
 /// A baseline: its name in bounds, its title, and the value, higher for less risk.
-type Simple = (&'static str, &'static str, fn(&Row) -> Option<f64>);
+type Simple = (&'static str, &'static str, fn(&GradedRow) -> Option<f64>);
 
 /// The baselines. A wallet that owes nothing, or was never liquidated, has the best value.
 const BASELINES: [Simple; 3] = [
@@ -60,15 +60,15 @@ pub(crate) fn names() -> [&'static str; 3] {
     BASELINES.map(|(name, _, _)| name)
 }
 
-pub(crate) fn baselines(scored: &Scored<'_>) -> Vec<Baseline> {
+pub(crate) fn baselines(scored: &ScoredRows<'_>) -> Vec<Baseline> {
     BASELINES.map(|(name, title, value)| Baseline { name, title, beside: beside(scored, value) }).into()
 }
 
 /// `None` if `value` cannot rank the records: it is on none, it is the same on all, or all outcomes are equal.
-pub(crate) fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -> Option<Beside> {
+pub(crate) fn beside(scored: &ScoredRows<'_>, value: impl Fn(&GradedRow) -> Option<f64>) -> Option<ComparedValue> {
     let rows: Vec<_> = scored.rows.iter().copied().filter(|row| value(row).is_some()).collect();
-    let both = Scored::of(rows, scored.index);
-    let score = |row: &Row| row.score(scored.index).map(|score| f64::from(score.get()));
+    let both = ScoredRows::of(rows, scored.index);
+    let score = |row: &GradedRow| row.score(scored.index).map(|score| f64::from(score.get()));
     let rows = &both.rows;
     let pooled = [Order::pooled(rows, &value), Order::pooled(rows, score)];
     let [other, _] = &pooled;
@@ -88,7 +88,7 @@ pub(crate) fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -
     let paired = |first: usize| Paired { auc: at(first), model: at(first + 1), difference: at(first + 2) };
     let (pooled, within) = (paired(0), paired(3));
     pooled.auc.value?;
-    Some(Beside {
+    Some(ComparedValue {
         count: rows.len() as u64,
         bad: rows.iter().filter(|row| row.bad).count() as u64,
         pooled,
@@ -98,13 +98,13 @@ pub(crate) fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -
 
 /// The other score beside the model, on the records that have both.
 #[derive(Debug, Clone, Serialize)]
-pub struct External {
+pub struct ExternalScore {
     pub column: String,
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: ComparedValue,
 }
 
 /// `None` if the records with the column have no AUC: no record has it, or all outcomes are equal.
-pub(crate) fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
-    Some(External { column: column.to_owned(), beside: beside(scored, |row| row.external)? })
+pub(crate) fn external(scored: &ScoredRows<'_>, column: &str) -> Option<ExternalScore> {
+    Some(ExternalScore { column: column.to_owned(), beside: beside(scored, |row| row.external)? })
 }

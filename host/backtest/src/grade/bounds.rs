@@ -5,9 +5,9 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::{
-    Beside, Estimate, Grade,
+    ComparedValue, Estimate, Grade,
     beside::names,
-    claims::{self, Kept},
+    claims::{self, ClaimsResult},
 };
 use crate::{
     verdict::ENOUGH_BAD,
@@ -16,7 +16,7 @@ use crate::{
 
 /// Bounds of `--bounds`, such as `auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration,beats=health_factor`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bounds {
+pub struct GradeBounds {
     auc: Option<f64>,
     /// The lowest AUC within dates.
     within: Option<f64>,
@@ -32,13 +32,13 @@ pub struct Bounds {
 
 /// One bound.
 #[derive(Debug, Clone, Serialize)]
-pub struct Check {
+pub struct BoundCheck {
     pub bound: String,
     pub found: String,
     pub passed: bool,
 }
 
-impl FromStr for Bounds {
+impl FromStr for GradeBounds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -78,20 +78,20 @@ fn baseline(value: &str) -> Result<&'static str, String> {
 
 /// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC
 /// must also be above chance.
-pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
+pub(crate) fn checks(grade: &Grade, bounds: &GradeBounds) -> Vec<BoundCheck> {
     let mut found = Vec::new();
     let enough = grade.bad >= ENOUGH_BAD;
     for (name, bound, of) in [("AUC", bounds.auc, grade.auc), ("AUC within dates", bounds.within, grade.within_dates)] {
         let Some(bound) = bound else { continue };
         let above = of.interval.is_some_and(|interval| interval.low > 0.5);
-        found.push(Check {
+        found.push(BoundCheck {
             bound: format!("{name} of at least {bound}, its interval above 0.5"),
             found: shown(of),
             passed: enough && above && of.value.is_some_and(|auc| auc >= bound),
         });
     }
     if let Some(bound) = bounds.ks {
-        found.push(Check {
+        found.push(BoundCheck {
             bound: format!("KS of at least {bound}"),
             found: shown(grade.ks),
             passed: enough && grade.ks.value.is_some_and(|ks| ks >= bound),
@@ -99,7 +99,7 @@ pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     }
     if let Some(bound) = bounds.psi {
         let most = grade.months.iter().filter_map(|month| month.psi).reduce(f64::max);
-        found.push(Check {
+        found.push(BoundCheck {
             bound: format!("PSI of the scores of at most {bound} in every month"),
             found: decimal(most, 3),
             passed: most.is_none_or(|most| most <= bound),
@@ -111,7 +111,7 @@ pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
             Some(false) => "it does not fall",
             None => "fewer than two ranges have 50 records, or none of these is bad",
         };
-        found.push(Check {
+        found.push(BoundCheck {
             bound: "the bad rate falls from range to range".into(),
             found: words.into(),
             passed: grade.falls == Some(true),
@@ -120,7 +120,7 @@ pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     found.extend(bounds.beats.iter().map(|name| beats(grade, name)));
     if bounds.calibration {
         let briers = grade.held_out.as_ref().map(|held_out| (held_out.brier, held_out.brier_of_base_rate));
-        found.push(Check {
+        found.push(BoundCheck {
             bound: "a Brier score on wallets without a fit that is below that of the bad rate alone".into(),
             found: briers.map_or("too few outcomes of one kind".into(), |(own, base)| {
                 format!("{}, {} for the bad rate alone", decimal(Some(own), 4), decimal(Some(base), 4))
@@ -133,7 +133,7 @@ pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
 }
 
 /// A baseline is beaten if the interval of the difference is above 0.
-fn beats(grade: &Grade, name: &str) -> Check {
+fn beats(grade: &Grade, name: &str) -> BoundCheck {
     let beside = grade.baselines.iter().find(|baseline| baseline.name == name).and_then(|one| one.beside.as_ref());
     let found = beside.map_or("it cannot rank the records of this file".to_owned(), |beside| {
         let paired = beside.fairest();
@@ -144,8 +144,9 @@ fn beats(grade: &Grade, name: &str) -> Check {
             shown(paired.difference)
         )
     });
-    let is_above = |beside: &Beside| beside.fairest().difference.interval.is_some_and(|interval| interval.low > 0.0);
-    Check {
+    let is_above =
+        |beside: &ComparedValue| beside.fairest().difference.interval.is_some_and(|interval| interval.low > 0.0);
+    BoundCheck {
         bound: format!("ranks better than {name}, the interval of the difference above 0"),
         found,
         passed: beside.is_some_and(|beside| beside.bad >= ENOUGH_BAD && is_above(beside)),
@@ -153,16 +154,16 @@ fn beats(grade: &Grade, name: &str) -> Check {
 }
 
 /// A claim that fails also fails every verdict. One that is not shown fails only if the bound was stated.
-fn claims(grade: &Grade, is_stated: bool) -> Option<Check> {
+fn claims(grade: &Grade, is_stated: bool) -> Option<BoundCheck> {
     let (found, passed) = match claims::kept(&grade.claims) {
-        Some(Kept::No(why)) => (why, false),
+        Some(ClaimsResult::No(why)) => (why, false),
         _ if !is_stated => return None,
-        Some(Kept::Yes) => ("all hold".into(), true),
-        Some(Kept::Unknown(why)) => (why, false),
+        Some(ClaimsResult::Yes) => ("all hold".into(), true),
+        Some(ClaimsResult::Unknown(why)) => (why, false),
         None => ("it claims nothing".into(), false),
     };
     let bound = "each claim holds, in every range with 50 records".into();
-    Some(Check { bound, found, passed })
+    Some(BoundCheck { bound, found, passed })
 }
 
 fn shown(Estimate { value, interval }: Estimate) -> String {
@@ -171,13 +172,14 @@ fn shown(Estimate { value, interval }: Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Bounds;
+    use super::GradeBounds;
 
     #[test]
     fn a_bound_that_is_none_is_named() {
-        let bounds: Bounds = "auc=0.7, falls".parse().unwrap();
-        assert_eq!(bounds, Bounds { auc: Some(0.7), falls: true, ..Bounds::default() });
-        let bounds: Bounds = "within=0.7,claims,calibration,beats=health_factor,beats=utilisation".parse().unwrap();
+        let bounds: GradeBounds = "auc=0.7, falls".parse().unwrap();
+        assert_eq!(bounds, GradeBounds { auc: Some(0.7), falls: true, ..GradeBounds::default() });
+        let bounds: GradeBounds =
+            "within=0.7,claims,calibration,beats=health_factor,beats=utilisation".parse().unwrap();
         assert_eq!((bounds.within, &bounds.beats[..]), (Some(0.7), &["health_factor", "utilisation"][..]));
         assert!(bounds.claims && bounds.calibration);
         for (text, part) in [
@@ -187,7 +189,7 @@ mod tests {
             ("auc=x", "auc needs a number"),
             ("", "is no bound"),
         ] {
-            assert!(text.parse::<Bounds>().unwrap_err().contains(part), "{text}");
+            assert!(text.parse::<GradeBounds>().unwrap_err().contains(part), "{text}");
         }
     }
 }

@@ -3,15 +3,15 @@
 use serde::Serialize;
 
 use super::{
-    Scored, Stated,
+    ScoredRows, StatedClaims,
     bands::{Band, ranges},
 };
-use crate::graded::Row;
+use crate::graded::GradedRow;
 use assay_domain::{Claim, ClaimVerdict, Condition, Population, Score, stats::Interval};
 
 /// One claim on the records of its population.
 #[derive(Debug, Clone, Serialize)]
-pub struct Claimed {
+pub struct ClaimResult {
     pub outcome: String,
     pub horizon_days: u32,
     pub population: String,
@@ -48,15 +48,19 @@ const UNDECIDED: &str =
     "--ether lacks prices of the days after the records, so no record is known to meet the condition";
 
 /// Every claim of a model. The stated horizon is that of the outcomes of the file.
-pub(crate) fn claimed(scored: &Scored<'_>, claims: &[Claim], stated: Stated<'_>) -> Vec<Claimed> {
+pub(crate) fn claimed(scored: &ScoredRows<'_>, claims: &[Claim], stated: StatedClaims<'_>) -> Vec<ClaimResult> {
     claims.iter().map(|claim| compared(scored, claim, stated)).collect()
 }
 
-fn compared(scored: &Scored<'_>, claim: &Claim, Stated { horizon, ether, .. }: Stated<'_>) -> Claimed {
+fn compared(
+    scored: &ScoredRows<'_>,
+    claim: &Claim,
+    StatedClaims { horizon, ether, .. }: StatedClaims<'_>,
+) -> ClaimResult {
     let Claim { population, condition, claims } = claim;
     let by_rule = *population != Population::Words;
-    let belongs = |row: &&Row| !by_rule || population.contains(&row.standing);
-    let mut rows: Vec<&Row> = scored.rows.iter().copied().filter(belongs).collect();
+    let belongs = |row: &&GradedRow| !by_rule || population.contains(&row.standing);
+    let mut rows: Vec<&GradedRow> = scored.rows.iter().copied().filter(belongs).collect();
     let of_population = rows.len();
     let mut undecided = 0;
     if let Some(condition) = condition {
@@ -66,7 +70,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, Stated { horizon, ether, .. }: S
             is_met == Some(true)
         });
     }
-    let own = Scored::of(rows, scored.index);
+    let own = ScoredRows::of(rows, scored.index);
     let count = own.rows.len() as u64;
     let not_compared = match horizon {
         None => Some("the file states no horizon: name it with --horizon".to_owned()),
@@ -86,7 +90,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, Stated { horizon, ether, .. }: S
         let claimed = Interval { low: rate.low, high: rate.high };
         Some(ClaimedRange { band, claimed, estimate: rate.estimate, verdict })
     };
-    Claimed {
+    ClaimResult {
         outcome: claims.outcome.clone(),
         horizon_days: claims.horizon_days,
         population: claim.holds_for(),
@@ -100,7 +104,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, Stated { horizon, ether, .. }: S
 
 /// What the claims of a model came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ClaimsResult {
     /// Every range with 50 records holds.
     Yes,
     /// These ranges fail, or no claim is of the time of the file.
@@ -110,19 +114,19 @@ pub(crate) enum Kept {
 }
 
 /// `None` for a model that claims nothing.
-pub(crate) fn kept(claims: &[Claimed]) -> Option<Kept> {
+pub(crate) fn kept(claims: &[ClaimResult]) -> Option<ClaimsResult> {
     let first = claims.first()?;
     let compared: Vec<_> = claims.iter().filter(|claim| claim.not_compared.is_none()).collect();
     if compared.is_empty() {
         let reasons = || claims.iter().filter_map(|claim| claim.not_compared.as_deref());
         if let Some(why) = reasons().find(|why| [WORDS, NO_PRICES, UNDECIDED].contains(why)) {
-            return Some(Kept::Unknown(why.to_owned()));
+            return Some(ClaimsResult::Unknown(why.to_owned()));
         }
         // Records of a population that is claimed, with another horizon.
         let other = claims.iter().find(|claim| claim.count > 0).and_then(|claim| claim.not_compared.clone());
         return Some(match other {
-            Some(why) => Kept::No(format!("no claim can be compared: {why}")),
-            None => Kept::Unknown(first.not_compared.clone().unwrap_or_default()),
+            Some(why) => ClaimsResult::No(format!("no claim can be compared: {why}")),
+            None => ClaimsResult::Unknown(first.not_compared.clone().unwrap_or_default()),
         });
     }
     let words = |range: &ClaimedRange| {
@@ -134,12 +138,12 @@ pub(crate) fn kept(claims: &[Claimed]) -> Option<Kept> {
     let failed: Vec<_> = of(ClaimVerdict::Fails).map(words).collect();
     let not_shown: Vec<_> = of(ClaimVerdict::NotShown).map(|range| range.band.range).collect();
     Some(if !failed.is_empty() {
-        Kept::No(failed.join(", "))
+        ClaimsResult::No(failed.join(", "))
     } else if !not_shown.is_empty() {
-        Kept::Unknown(format!("too wide an interval in {}", not_shown.join(", ")))
+        ClaimsResult::Unknown(format!("too wide an interval in {}", not_shown.join(", ")))
     } else if enough().next().is_none() {
-        Kept::Unknown("no range with a claim has 50 records".to_owned())
+        ClaimsResult::Unknown("no range with a claim has 50 records".to_owned())
     } else {
-        Kept::Yes
+        ClaimsResult::Yes
     })
 }

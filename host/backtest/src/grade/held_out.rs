@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 
-use super::{Scored, bands::interval};
+use super::{ScoredRows, bands::interval};
 use assay_domain::stats::{Interval, Logistic};
 
 const FOLDS: u64 = 5;
 const BINS: usize = 10;
 
 /// The predicted rate, whether the outcome is bad, and the cluster.
-type Predicted = (f64, bool, u64);
+type Prediction = (f64, bool, u64);
 
 /// Predicted and observed rates over all folds.
 #[derive(Debug, Clone, Serialize)]
@@ -19,12 +19,12 @@ pub struct HeldOut {
     pub brier: f64,
     /// The Brier score of the bad rate of the sample, given to every record.
     pub brier_of_base_rate: f64,
-    pub bins: Vec<Bin>,
+    pub bins: Vec<CalibrationBin>,
 }
 
 /// Records with similar predictions, from the lowest on.
 #[derive(Debug, Clone, Serialize)]
-pub struct Bin {
+pub struct CalibrationBin {
     pub count: u64,
     pub bad: u64,
     pub expected: f64,
@@ -33,9 +33,9 @@ pub struct Bin {
 }
 
 /// `None` if the fit for a fold fails, because there are too few outcomes of one kind.
-pub(crate) fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
+pub(crate) fn held_out(scored: &ScoredRows<'_>) -> Option<HeldOut> {
     let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
-    let mut predicted: Vec<Predicted> = scored
+    let mut predicted: Vec<Prediction> = scored
         .rows
         .iter()
         .filter_map(|row| {
@@ -45,7 +45,7 @@ pub(crate) fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
         })
         .collect();
     predicted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let square = |(expected, bad, _): &Predicted| (expected - f64::from(u8::from(*bad))).powi(2);
+    let square = |(expected, bad, _): &Prediction| (expected - f64::from(u8::from(*bad))).powi(2);
     let count = predicted.len().max(1) as f64;
     let rate = predicted.iter().filter(|(_, bad, _)| *bad).count() as f64 / count;
     Some(HeldOut {
@@ -57,15 +57,15 @@ pub(crate) fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
 }
 
 /// The curve that is fitted to all rows outside `fold`.
-fn without(scored: &Scored<'_>, fold: u64) -> Option<Logistic> {
+fn without(scored: &ScoredRows<'_>, fold: u64) -> Option<Logistic> {
     let weights: Vec<_> = scored.rows.iter().map(|row| u64::from(row.cluster % FOLDS != fold)).collect();
     scored.outcomes(&weights).logistic()
 }
 
-fn bins(predicted: &[Predicted]) -> Vec<Bin> {
-    let bin = |rows: &[Predicted]| {
+fn bins(predicted: &[Prediction]) -> Vec<CalibrationBin> {
+    let bin = |rows: &[Prediction]| {
         let (count, bad) = (rows.len() as u64, rows.iter().filter(|(_, bad, _)| *bad).count() as u64);
-        Some(Bin {
+        Some(CalibrationBin {
             count,
             bad,
             expected: rows.iter().map(|(expected, ..)| expected).sum::<f64>() / rows.len() as f64,

@@ -24,7 +24,7 @@ mod segments;
 use serde::Serialize;
 
 use crate::{
-    graded::{self, By, Clustered, Graded, Row},
+    graded::{self, By, Clustered, Graded, GradedRow},
     resample::Clusters,
     verdict::{ENOUGH_BAD, capital},
     words::ends,
@@ -33,14 +33,14 @@ use assay_domain::{Claim, EtherPrices, Score, stats::Outcomes};
 use order::Order;
 
 pub(crate) use bands::{Band, Tenth};
-pub(crate) use beside::{Baseline, Beside, External, Paired};
-pub use bounds::Bounds;
-pub(crate) use bounds::Check;
-use claims::Kept;
-pub(crate) use claims::{Claimed, ClaimedRange};
+pub(crate) use beside::{Baseline, ComparedValue, ExternalScore, Paired};
+pub(crate) use bounds::BoundCheck;
+pub use bounds::GradeBounds;
+use claims::ClaimsResult;
+pub(crate) use claims::{ClaimResult, ClaimedRange};
 pub(crate) use held_out::HeldOut;
 pub(crate) use power::Power;
-pub(crate) use segments::Segment;
+pub(crate) use segments::GradeSegment;
 
 pub(crate) use crate::resample::Estimate;
 
@@ -73,17 +73,17 @@ pub struct Grade {
     pub baselines: Vec<Baseline>,
     pub ranges: Vec<Band>,
     /// What the model claims, by population and horizon; empty if it claims nothing.
-    pub claims: Vec<Claimed>,
+    pub claims: Vec<ClaimResult>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
     pub tenths: Vec<Tenth>,
     pub factors: Vec<Power>,
     pub figures: Vec<Power>,
-    pub months: Vec<Segment>,
-    pub segments: Vec<Segment>,
+    pub months: Vec<GradeSegment>,
+    pub segments: Vec<GradeSegment>,
     pub held_out: Option<HeldOut>,
-    pub external: Option<External>,
-    pub checks: Vec<Check>,
+    pub external: Option<ExternalScore>,
+    pub checks: Vec<BoundCheck>,
     pub cut_off: Option<CutOff>,
     /// Every twentieth cut-off.
     pub curve: Vec<CutOff>,
@@ -101,24 +101,24 @@ pub struct CutOff {
 
 /// What the user asks of a grade.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct GradeRequest {
     pub by: Vec<By>,
     pub external: Option<String>,
-    pub bounds: Bounds,
+    pub bounds: GradeBounds,
     /// The last moment of the data that the model was fitted to. Later records are out of time.
     pub fitted_through: Option<u64>,
     pub cut_off: Option<Score>,
 }
 
 /// The rows that model number `index` scored.
-pub(crate) struct Scored<'a> {
-    pub rows: Vec<&'a Row>,
+pub(crate) struct ScoredRows<'a> {
+    pub rows: Vec<&'a GradedRow>,
     pub index: usize,
     pub clusters: Clusters,
 }
 
-impl<'a> Scored<'a> {
-    fn of(rows: Vec<&'a Row>, index: usize) -> Self {
+impl<'a> ScoredRows<'a> {
+    fn of(rows: Vec<&'a GradedRow>, index: usize) -> Self {
         let clusters = Clusters::of(&rows);
         Self { rows, index, clusters }
     }
@@ -154,21 +154,21 @@ impl<'a> Scored<'a> {
 /// What the models claim, in their order, the days within which the outcomes of the file happened, and the prices of
 /// ether that decide conditions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stated<'a> {
+pub(crate) struct StatedClaims<'a> {
     pub claims: &'a [Vec<Claim>],
     pub horizon: Option<u32>,
     pub ether: &'a EtherPrices,
 }
 
 /// The grade of each model. A model has none if no outcome is known or all outcomes are equal.
-pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
+pub(crate) fn grades(names: &[String], graded: &Graded, asked: &GradeRequest, stated: StatedClaims<'_>) -> Vec<Grade> {
     let rows = graded.rows();
     names
         .iter()
         .enumerate()
         .filter_map(|(index, name)| {
             let rows = rows.iter().copied().filter(|row| row.score(index).is_some());
-            let scored = Scored::of(rows.collect(), index);
+            let scored = ScoredRows::of(rows.collect(), index);
             let labels = graded.labels.get(index).map(Vec::as_slice).unwrap_or_default();
             let claims = stated.claims.get(index).map(Vec::as_slice).unwrap_or_default();
             let mut grade = grade(name, &scored, labels, asked)?;
@@ -182,7 +182,7 @@ pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: S
 }
 
 /// Everything but what the claims decide.
-fn grade(name: &str, scored: &Scored<'_>, labels: &[String], asked: &Asked) -> Option<Grade> {
+fn grade(name: &str, scored: &ScoredRows<'_>, labels: &[String], asked: &GradeRequest) -> Option<Grade> {
     let outcomes = scored.once();
     if outcomes.good.is_empty() || outcomes.bad.is_empty() {
         return None;
@@ -225,7 +225,7 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], asked: &Asked) -> O
 }
 
 /// What said which records belong together, for people. The weakest of them.
-fn clusters_found(rows: &[&Row]) -> &'static str {
+fn clusters_found(rows: &[&GradedRow]) -> &'static str {
     match rows.iter().map(|row| row.clustered).max() {
         Some(Clustered::Column) | None => "by the column cluster",
         Some(Clustered::Id) => "by the ids, because the column cluster is missing",
@@ -264,9 +264,9 @@ fn verdict(grade: &Grade) -> String {
         words += &format!(" {} alone ranks better.", baseline.title);
     }
     match claims::kept(&grade.claims) {
-        Some(Kept::No(why)) => words += &format!(" What it claims does not hold: {why}."),
-        Some(Kept::Unknown(why)) => words += &format!(" What it claims is not shown to hold: {why}."),
-        Some(Kept::Yes) | None => {}
+        Some(ClaimsResult::No(why)) => words += &format!(" What it claims does not hold: {why}."),
+        Some(ClaimsResult::Unknown(why)) => words += &format!(" What it claims is not shown to hold: {why}."),
+        Some(ClaimsResult::Yes) | None => {}
     }
     if let Some(cut) = grade.cut_off.as_ref().filter(|cut| cut.accepted == 0) {
         words += &format!(" From {} on it accepts nobody.", cut.score);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::graded::Row;
+use crate::graded::GradedRow;
 
 const DAY: u64 = 86_400;
 
@@ -13,16 +13,16 @@ pub(crate) struct Order {
 
 impl Order {
     /// Every row in one group.
-    pub(crate) fn pooled(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
+    pub(crate) fn pooled(rows: &[&GradedRow], value: impl Fn(&GradedRow) -> Option<f64>) -> Self {
         Self::by(rows, value, |_| 0)
     }
 
     /// A group for each UTC date, so that what sets the dates apart is not taken for skill.
-    pub(crate) fn within_dates(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
+    pub(crate) fn within_dates(rows: &[&GradedRow], value: impl Fn(&GradedRow) -> Option<f64>) -> Self {
         Self::by(rows, value, |row| row.as_of / DAY)
     }
 
-    fn by(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>, group: impl Fn(&Row) -> u64) -> Self {
+    fn by(rows: &[&GradedRow], value: impl Fn(&GradedRow) -> Option<f64>, group: impl Fn(&GradedRow) -> u64) -> Self {
         let mut found: BTreeMap<u64, Vec<(f64, usize)>> = BTreeMap::new();
         for (index, row) in rows.iter().enumerate() {
             if let Some(value) = value(row) {
@@ -39,7 +39,7 @@ impl Order {
 
     /// The probability that a good row has a higher value than a bad one of its group; equal values count half. A row
     /// counts as often as its weight says.
-    pub(crate) fn auc(&self, rows: &[&Row], weights: &[u64]) -> Option<f64> {
+    pub(crate) fn auc(&self, rows: &[&GradedRow], weights: &[u64]) -> Option<f64> {
         let (mut twice, mut pairs) = (0_u128, 0_u128);
         for group in &self.groups {
             let (mut good_below, mut bad_below) = (0_u128, 0_u128);
@@ -62,7 +62,7 @@ impl Order {
     }
 
     /// The number of groups with a good and a bad row.
-    pub(crate) fn both(&self, rows: &[&Row]) -> u64 {
+    pub(crate) fn both(&self, rows: &[&GradedRow]) -> u64 {
         let of = |group: &&Vec<Vec<usize>>, bad: bool| {
             group.iter().flatten().any(|index| rows.get(*index).is_some_and(|row| row.bad == bad))
         };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Scored;
+use super::ScoredRows;
 use crate::figures::NAMES;
 
 /// The most bins of an information value.
@@ -24,9 +24,9 @@ pub struct Power {
 }
 
 /// The power of the points of each factor.
-pub(crate) fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
+pub(crate) fn factors(scored: &ScoredRows<'_>, labels: &[String]) -> Vec<Power> {
     let of = |(at, label): (usize, &String)| {
-        let points = |row: &&crate::graded::Row| {
+        let points = |row: &&crate::graded::GradedRow| {
             row.points.get(scored.index).and_then(|points| points.get(at)).map(|points| f64::from(*points))
         };
         power(label, scored.rows.iter().map(|row| (points(row), row.bad)))
@@ -35,7 +35,7 @@ pub(crate) fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
 }
 
 /// The power of each figure of the features, without figures that no record has.
-pub(crate) fn figures(scored: &Scored<'_>) -> Vec<Power> {
+pub(crate) fn figures(scored: &ScoredRows<'_>) -> Vec<Power> {
     let of = |(at, name): (usize, &&str)| {
         power(name, scored.rows.iter().map(|row| (row.figures.get(at).copied().flatten(), row.bad)))
     };

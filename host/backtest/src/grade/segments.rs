@@ -4,9 +4,9 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use serde::Serialize;
 
-use super::{Asked, Estimate, Scored};
+use super::{Estimate, GradeRequest, ScoredRows};
 use crate::{
-    graded::{By, Row},
+    graded::{By, GradedRow},
     verdict::ENOUGH_BAD,
     words::day,
 };
@@ -21,7 +21,7 @@ const AFTER: &str = "after";
 
 /// The rows of one month, chain, protocol or value of a column.
 #[derive(Debug, Clone, Serialize)]
-pub struct Segment {
+pub struct GradeSegment {
     pub by: String,
     pub name: String,
     pub count: u64,
@@ -35,28 +35,28 @@ pub struct Segment {
 }
 
 /// The segments by month of `as_of`, compared with the first month.
-pub(crate) fn months(scored: &Scored<'_>) -> Vec<Segment> {
-    let mut found: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+pub(crate) fn months(scored: &ScoredRows<'_>) -> Vec<GradeSegment> {
+    let mut found: BTreeMap<String, Vec<&GradedRow>> = BTreeMap::new();
     for row in &scored.rows {
         found.entry(month(row.as_of)).or_default().push(row);
     }
     let Some(first) = found.values().next().cloned() else { return Vec::new() };
-    let reference = Reference::of(&Scored::of(first, scored.index));
+    let reference = SegmentReference::of(&ScoredRows::of(first, scored.index));
     found.into_iter().map(|(name, rows)| segment("month", name, rows, &reference)).collect()
 }
 
 /// The segments before and after the last moment of the fit, and by each dimension, the largest first.
-pub(crate) fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
+pub(crate) fn segments(scored: &ScoredRows<'_>, asked: &GradeRequest) -> Vec<GradeSegment> {
     let mut all = Vec::new();
-    let reference = Reference::of(scored);
+    let reference = SegmentReference::of(scored);
     if let Some(last) = asked.fitted_through {
-        let (fitted, after): (Vec<&Row>, Vec<&Row>) = scored.rows.iter().partition(|row| row.as_of <= last);
+        let (fitted, after): (Vec<&GradedRow>, Vec<&GradedRow>) = scored.rows.iter().partition(|row| row.as_of <= last);
         for (name, rows) in [("through", fitted), (AFTER, after)] {
             all.push(segment(FIT, format!("{name} {}", day(last)), rows, &reference));
         }
     }
     for (index, dimension) in asked.by.iter().enumerate() {
-        let mut found: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+        let mut found: BTreeMap<&str, Vec<&GradedRow>> = BTreeMap::new();
         for row in &scored.rows {
             for (_, name) in row.segments.iter().filter(|(of, _)| *of == index) {
                 found.entry(name).or_default().push(row);
@@ -76,12 +76,12 @@ pub(crate) fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
 }
 
 /// Whether the dates of the fit are known, and no row is later.
-pub(crate) fn is_in_sample(segments: &[Segment]) -> bool {
+pub(crate) fn is_in_sample(segments: &[GradeSegment]) -> bool {
     segments.iter().any(|segment| segment.by == FIT && segment.name.starts_with(AFTER) && segment.count == 0)
 }
 
 /// The rows that segments are compared with.
-struct Reference {
+struct SegmentReference {
     /// The index of the model.
     index: usize,
     edges: Edges,
@@ -89,20 +89,20 @@ struct Reference {
     counts: Vec<u64>,
 }
 
-impl Reference {
-    fn of(scored: &Scored<'_>) -> Self {
+impl SegmentReference {
+    fn of(scored: &ScoredRows<'_>) -> Self {
         let scores = scored.once().scores();
         let edges = Edges::quantiles(&scores, 10);
         Self { index: scored.index, counts: edges.counts(&scores), edges }
     }
 }
 
-fn segment(by: &str, name: String, rows: Vec<&Row>, reference: &Reference) -> Segment {
-    let scored = Scored::of(rows, reference.index);
+fn segment(by: &str, name: String, rows: Vec<&GradedRow>, reference: &SegmentReference) -> GradeSegment {
+    let scored = ScoredRows::of(rows, reference.index);
     let outcomes = scored.once();
     let enough = outcomes.bad.count() >= ENOUGH_BAD && outcomes.good.count() >= ENOUGH_BAD;
     let scores = outcomes.scores();
-    Segment {
+    GradeSegment {
         by: by.to_owned(),
         name,
         count: outcomes.count(),

@@ -7,13 +7,13 @@ use super::{
     html::{facts, figure, folded, noted, psi, row, section as wrap, table},
 };
 use crate::{
-    compare::Comparison,
+    compare::FileComparison,
     models::ModelPart,
-    report::Report,
+    report::BacktestReport,
     words::{decimal, grouped, percent, signed},
 };
 
-pub(super) fn section(report: &Report, found: &Comparison) -> Markup {
+pub(super) fn section(report: &BacktestReport, found: &FileComparison) -> Markup {
     let models = [report.models.first(), report.models.get(found.index)];
     let head = row!["Score", "Mean", "Deviation", "Lowest", "5 %", "25 %", "Median", "75 %", "95 %", "Highest"];
     let lead = "How much a wallet’s score changes, and whether the two models put wallets in the same order.";
@@ -29,7 +29,7 @@ pub(super) fn section(report: &Report, found: &Comparison) -> Markup {
     wrap("Agreement", lead, body)
 }
 
-fn figures(found: &Comparison) -> Markup {
+fn figures(found: &FileComparison) -> Markup {
     let (points, spread) = (&found.differences, &found.distribution);
     let others = format!("{} the same, {} lower", percent(points.same, found.count), percent(points.down, found.count));
     let most =
@@ -61,7 +61,7 @@ fn scores(model: &ModelPart) -> Vec<Markup> {
 }
 
 /// The bins of the PSI.
-fn tenths(found: &Comparison) -> Markup {
+fn tenths(found: &FileComparison) -> Markup {
     let spread = &found.distribution;
     let mut from = 300.0;
     let row = |(index, (first, second)): (usize, (&u64, &u64))| {

@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{
     grade::Grade,
-    report::Report,
+    report::BacktestReport,
     words::{day, decimal, ends, grouped, percent},
 };
 use assay_domain::stats::Interval;
 
 /// The header of a page about one model.
-pub(super) fn header(report: &Report) -> Markup {
+pub(super) fn header(report: &BacktestReport) -> Markup {
     let name = report.models.first().map_or("", |model| &model.identity.name);
     let verdict = report.grades.first().map_or_else(
         || format!("Nothing says what became of the wallets, so {name} cannot be judged."),
@@ -31,7 +31,7 @@ const SEPARATION: &str =
     "How far the score puts good outcomes above bad ones. At chance the AUC is 0.5 and the line is the diagonal.";
 
 /// Everything about one model.
-pub(super) fn sections(report: &Report, grade: &Grade) -> Markup {
+pub(super) fn sections(report: &BacktestReport, grade: &Grade) -> Markup {
     let titled = |what: &str| format!("{what}: {}", grade.model);
     let ranges = html! { (cut_off(grade)) (tables::ranges(grade)) (curve::curve(grade)) (tables::tenths(grade)) };
     let separation = html! {
@@ -53,7 +53,7 @@ pub(super) fn sections(report: &Report, grade: &Grade) -> Markup {
     }
 }
 
-fn sample(report: &Report, grade: &Grade) -> Markup {
+fn sample(report: &BacktestReport, grade: &Grade) -> Markup {
     let horizon = report.horizon_days.map_or("the file states no horizon".into(), |days| format!("within {days} days"));
     let label = report.label.as_deref().unwrap_or("not stated: name it with --label");
     let repeats = match grade.largest_cluster {

@@ -5,11 +5,11 @@ use maud::Markup;
 use super::html::{row, section as wrap, table};
 use crate::{
     models::ModelPart,
-    report::Report,
+    report::BacktestReport,
     words::{decimal, grouped, kib},
 };
 
-pub(super) fn section(report: &Report) -> Markup {
+pub(super) fn section(report: &BacktestReport) -> Markup {
     let fuel = |fuel: Option<f64>| fuel.map_or("–".into(), |fuel| grouped(fuel as u64));
     let row = |model: &ModelPart| {
         let cost = &model.cost;

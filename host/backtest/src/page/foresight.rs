@@ -7,14 +7,14 @@ use super::{
     html::{noted, pair, row, section as wrap, share, table},
 };
 use crate::{
-    compare::Comparison,
+    compare::FileComparison,
     outcome::{Curve, Figure, OutcomePart},
-    report::Report,
+    report::BacktestReport,
     words::{decimal, grouped, percent, records, signed},
 };
 use assay_domain::stats::{DecileRow, Interval};
 
-pub(super) fn section(found: &Comparison, outcomes: &OutcomePart) -> Markup {
+pub(super) fn section(found: &FileComparison, outcomes: &OutcomePart) -> Markup {
     let base = format!("lower is better; the bad rate alone has {}", decimal(outcomes.brier_of_base_rate, 4));
     let rows = [
         figure("AUC", "0.5 is chance, 1 is perfect", 3, &outcomes.auc),
@@ -42,7 +42,7 @@ pub(super) fn section(found: &Comparison, outcomes: &OutcomePart) -> Markup {
 }
 
 /// Why there is no such section.
-pub(super) fn without(report: &Report) -> Markup {
+pub(super) fn without(report: &BacktestReport) -> Markup {
     let why = html! {
         @if report.sample.with_outcome == 0 {
             "The file does not say what became of the wallets, so nothing here shows which model is right. With an "

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::html::{folded, noted, psi, row, section as wrap, table, words};
 use crate::{
-    compare::Comparison,
+    compare::FileComparison,
     models::ModelPart,
-    report::{Report, Sample},
+    report::{BacktestReport, Sample},
     shift::Shift,
     words::{grouped, percent, size},
 };
@@ -20,7 +20,7 @@ struct Shown<'a> {
     role: &'static str,
 }
 
-pub(super) fn section(report: &Report, found: &Comparison) -> Markup {
+pub(super) fn section(report: &BacktestReport, found: &FileComparison) -> Markup {
     let first = report.models.first().map(|model| Shown { model, class: "first", role: "answers today" });
     let second =
         report.models.get(found.index).map(|model| Shown { model, class: "second", role: "would answer instead" });
@@ -28,13 +28,13 @@ pub(super) fn section(report: &Report, found: &Comparison) -> Markup {
 }
 
 /// The one model of a page, and the sample.
-pub(super) fn alone(report: &Report) -> Markup {
+pub(super) fn alone(report: &BacktestReport) -> Markup {
     let role = "the only model of this page";
     let only = report.models.first().map(|model| Shown { model, class: "second", role });
     models(report, only.as_slice())
 }
 
-fn models(report: &Report, shown: &[Shown<'_>]) -> Markup {
+fn models(report: &BacktestReport, shown: &[Shown<'_>]) -> Markup {
     let row = |Shown { model, class, role }: &Shown<'_>| {
         row![
             html! { span.name { span class={ "swatch " (class) } {} (model.identity.name) } },
@@ -78,7 +78,7 @@ fn bad_lines(sample: &Sample) -> Markup {
     )
 }
 
-fn failures(report: &Report, shown: &[Shown<'_>]) -> Markup {
+fn failures(report: &BacktestReport, shown: &[Shown<'_>]) -> Markup {
     let rows = shown.iter().flat_map(|Shown { model, .. }| {
         model.without_score.iter().map(|(code, without)| {
             row![
@@ -99,7 +99,7 @@ fn failures(report: &Report, shown: &[Shown<'_>]) -> Markup {
 }
 
 /// The shifts since the baseline.
-pub(super) fn baseline(report: &Report) -> Markup {
+pub(super) fn baseline(report: &BacktestReport) -> Markup {
     let Some(before) = &report.baseline else { return html! {} };
     let scores = report.models.iter().map(|model| row![model.identity.name, psi(model.psi_since_baseline), "", ""]);
     let lead = html! {
@@ -117,7 +117,7 @@ pub(super) fn shift(shift: &Shift) -> Vec<Markup> {
 }
 
 /// The methods of the statistics.
-pub(super) fn method(report: &Report) -> Markup {
+pub(super) fn method(report: &BacktestReport) -> Markup {
     let outcomes = report.comparisons.iter().find_map(|found| found.outcomes.as_ref());
     html! {
         section {

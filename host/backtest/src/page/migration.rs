@@ -9,11 +9,11 @@ use super::{
     html::{coloured, figure, noted, section as wrap},
 };
 use crate::{
-    compare::Comparison,
+    compare::FileComparison,
     words::{RANGES, grouped, percent},
 };
 
-pub(super) fn section(found: &Comparison) -> Markup {
+pub(super) fn section(found: &FileComparison) -> Markup {
     let (first, second) = (&found.first, &found.second);
     let lead = format!(
         "Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."
@@ -29,7 +29,7 @@ pub(super) fn section(found: &Comparison) -> Markup {
     wrap("Range migration", lead, body)
 }
 
-fn matrix(found: &Comparison) -> Markup {
+fn matrix(found: &FileComparison) -> Markup {
     let sum = |column: usize| found.migration.iter().filter_map(|row| row.get(column)).sum();
     html! {
         div.scroll tabindex="0" {
@@ -74,7 +74,7 @@ fn cell(change: Ordering, records: u64, row: u64, all: u64) -> Markup {
     }
 }
 
-fn swap(found: &Comparison) -> Markup {
+fn swap(found: &FileComparison) -> Markup {
     let (set, first, second) = (&found.swap.set, &found.first, &found.second);
     let bad = |(known, bad): (u64, u64), all: u64| match known {
         0 => String::new(),

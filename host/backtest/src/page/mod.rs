@@ -26,13 +26,13 @@ mod svg;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::{compare::Comparison, report::Report, words::grouped};
+use crate::{compare::FileComparison, report::BacktestReport, words::grouped};
 
 /// The page.
 ///
 /// # Errors
 /// If the result cannot be written as JSON.
-pub fn page(report: &Report) -> Result<String, serde_json::Error> {
+pub fn page(report: &BacktestReport) -> Result<String, serde_json::Error> {
     // Escaped, so that no text can close the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
@@ -63,13 +63,13 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     Ok(page.into_string())
 }
 
-fn title(report: &Report) -> String {
+fn title(report: &BacktestReport) -> String {
     let comparison = report.comparisons.first().map(|found| format!("{} against {}", found.second, found.first));
     let model = || report.models.first().map(|model| model.identity.name.clone());
     comparison.or_else(model).unwrap_or_else(|| "Backtest".to_owned())
 }
 
-fn sections(report: &Report) -> Markup {
+fn sections(report: &BacktestReport) -> Markup {
     html! {
         @if report.comparisons.is_empty() { (committee::header(report)) (identity::alone(report)) }
         @for found in &report.comparisons { (comparison(report, found)) }
@@ -87,7 +87,7 @@ fn sections(report: &Report) -> Markup {
 }
 
 /// The header of a page: its subject, the verdict and the note.
-fn header(report: &Report, subject: &str, verdict: &str) -> Markup {
+fn header(report: &BacktestReport, subject: &str, verdict: &str) -> Markup {
     html! {
         header {
             p.kicker { "Backtest · " (subject) }
@@ -97,7 +97,7 @@ fn header(report: &Report, subject: &str, verdict: &str) -> Markup {
     }
 }
 
-fn comparison(report: &Report, found: &Comparison) -> Markup {
+fn comparison(report: &BacktestReport, found: &FileComparison) -> Markup {
     html! {
         (header(report, &format!("{} in place of {}", found.second, found.first), &found.verdict))
         (identity::section(report, found))

@@ -7,16 +7,16 @@ use super::{
     identity::shift,
 };
 use crate::{
-    compare::{Comparison, FactorPart},
+    compare::{FactorPart, FileComparison},
     movers::{FactorPoints, Mover},
-    source::Unit,
+    source::RecordUnit,
     words::{decimal, grouped},
 };
 
 /// No line break within the name of a model, or between a label and its points.
 const NO_BREAK: char = '\u{a0}';
 
-pub(super) fn moved(found: &Comparison) -> Markup {
+pub(super) fn moved(found: &FileComparison) -> Markup {
     let stayed = found.count - found.moved;
     if found.moved == 0 || stayed == 0 {
         return html! {};
@@ -33,7 +33,7 @@ pub(super) fn moved(found: &Comparison) -> Markup {
     wrap("For whom", lead, table(caption, head, found.figures_of_moved.iter().map(shift)))
 }
 
-pub(super) fn movers(found: &Comparison, unit: Unit) -> Markup {
+pub(super) fn movers(found: &FileComparison, unit: RecordUnit) -> Markup {
     let [first, second] = [&found.first, &found.second].map(|name| name.replace(' ', &NO_BREAK.to_string()));
     let lead = "A score is a base and the points of its factors. First on the mean of all records, then for those that \
                 move most.";
@@ -55,7 +55,7 @@ fn factor(FactorPart { label, first, second }: &FactorPart) -> Vec<Markup> {
     row![label, decimal(*first, 1), decimal(*second, 1), change(difference, 1)]
 }
 
-fn mover(mover: &Mover, unit: Unit) -> Vec<Markup> {
+fn mover(mover: &Mover, unit: RecordUnit) -> Vec<Markup> {
     let name = mover.id.clone().unwrap_or_else(|| format!("{} {}", unit.as_str(), grouped(mover.line)));
     let moves = mover.factors.iter().filter(|factor| factor.difference() != 0).take(4).enumerate();
     row![

@@ -59,6 +59,12 @@ impl ChainConfig {
         })
     }
 
+    /// The symbol of `token`, or of the native currency for `None`; `None` if the token is not configured.
+    pub fn symbol(&self, token: Option<Address>) -> Option<String> {
+        let Some(token) = token else { return Some(self.native.symbol.clone()) };
+        self.tokens.iter().find(|known| known.address == token).map(|known| known.symbol.clone())
+    }
+
     pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         found.add_if(self.id == 0, "id", "0 is no chain id");

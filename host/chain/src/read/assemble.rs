@@ -58,8 +58,14 @@ pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, f
 pub(super) fn snapshot(config: &ChainConfig, head: Block, parts: SnapshotParts) -> (ChainSnapshot, Vec<MarketResult>) {
     let SnapshotParts { account, lending, quotes, activity, activity_unread, discovered } = parts;
     let class_of = |token| config.exposure(token);
-    let valuation =
-        Valuation { prices: &quotes.prices, is_trusted: quotes.trusted, at: head.time, class_of: &class_of };
+    let symbol_of = |token| config.symbol(token);
+    let valuation = Valuation {
+        prices: &quotes.prices,
+        is_trusted: quotes.trusted,
+        at: head.time,
+        class_of: &class_of,
+        symbol_of: &symbol_of,
+    };
     let markets = lending.finish(&valuation);
     let positions: Vec<Position> = markets.iter().filter_map(|market| market.position.clone()).collect();
     let tokens = account.holdings(config, &quotes.prices);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::pauses;
-use assay_domain::{B256, ChainId};
+use assay_domain::ChainId;
 use assay_evm::client::{Block, Client};
 use assay_store::{Family, Key, Store};
 use assay_tasks::Tracker;
@@ -26,30 +26,10 @@ fn heads(chain: ChainId) -> Key<HeadsRecord> {
 /// The stored blocks of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct HeadsRecord {
-    newest: BlockRecord,
+    newest: Block,
     /// Absent until it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    early: Option<BlockRecord>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct BlockRecord {
-    number: u64,
-    hash: B256,
-    /// Unix seconds.
-    time: u64,
-}
-
-impl From<Block> for BlockRecord {
-    fn from(Block { number, hash, time }: Block) -> Self {
-        Self { number, hash, time }
-    }
-}
-
-impl From<BlockRecord> for Block {
-    fn from(BlockRecord { number, hash, time }: BlockRecord) -> Self {
-        Self { number, hash, time }
-    }
+    early: Option<Block>,
 }
 
 pub(super) struct NewestHead {
@@ -70,7 +50,7 @@ impl NewestHead {
     /// Tells `client`, before its first question for the head, what an earlier process saw.
     pub(super) async fn load(&self, client: &Client) {
         let load = async || match self.store.get(&heads(self.chain)).await {
-            Ok(Some(record)) => client.remember(record.newest.into(), record.early.map(Block::from)),
+            Ok(Some(record)) => client.remember(record.newest, record.early),
             Ok(None) => {}
             Err(error) => tracing::warn!(chain = self.chain, %error, "the newest block seen before cannot be read"),
         };
@@ -93,7 +73,7 @@ impl NewestHead {
         self.tasks.spawn("newest block", async move {
             let _turn = writing.lock().await;
             let Some(newest) = client.newest() else { return };
-            let record = HeadsRecord { newest: newest.into(), early: client.early().map(BlockRecord::from) };
+            let record = HeadsRecord { newest, early: client.early() };
             if let Err(error) = store.put(&heads(chain), &record).await {
                 tracing::warn!(chain, %error, "the newest block seen cannot be saved; a restart may begin behind it");
             }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_backtest::{BadLine, MAX_LINE, Record, Source, TableWriter};
+use assay_backtest::{BadLine, MAX_LINE, Record, RecordSource, TableWriter};
 
 use crate::Failure;
 
@@ -93,7 +93,7 @@ fn is_part(text: &[u8], after_records: bool) -> bool {
 /// Calls `each` with every record of a features file.
 pub(super) fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()>) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
-    let mut source = Source::open(file).map_err(cannot)?;
+    let mut source = RecordSource::open(file).map_err(cannot)?;
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (number, record) in chunk.records() {
             let bad = |bad: BadLine| {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_backtest::{Record, Source};
+use assay_backtest::{Record, RecordSource};
 use assay_domain::{
     Range, ReasonCodes, Score, Standing,
     features::{Change, Features},
@@ -62,7 +62,7 @@ pub fn print(arguments: &ScoreArguments) -> Result<(), Failure> {
     let scorer = Scorer::load(&arguments.component)?;
     let cannot =
         |error: io::Error| Failure::cannot(format!("{} cannot be read: {error}", arguments.features.display()));
-    let mut source = Source::open(&arguments.features).map_err(cannot)?;
+    let mut source = RecordSource::open(&arguments.features).map_err(cannot)?;
     let mut out = io::stdout().lock();
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (line, record) in chunk.records() {

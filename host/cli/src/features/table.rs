@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_author::Matrix;
-use assay_backtest::{Record, Source};
+use assay_backtest::{Record, RecordSource};
 use assay_domain::features::Features;
 
 use super::ended;
@@ -17,7 +17,7 @@ use crate::Failure;
 pub fn print(declaration: &Path, features: &Path) -> Result<(), Failure> {
     let matrix = Matrix::of(declaration).map_err(Failure::no)?;
     let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
-    let mut source = Source::open(features).map_err(cannot)?;
+    let mut source = RecordSource::open(features).map_err(cannot)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut empty = true;
     while let Some(chunk) = source.chunk().map_err(cannot)? {

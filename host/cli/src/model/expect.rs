@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_author::{Pack, Predictions, Unit};
-use assay_backtest::Source;
+use assay_backtest::RecordSource;
 use assay_domain::{ModelKind, Score, features::Features, stats::Outcomes};
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, SybilModel, standalone};
 
@@ -48,7 +48,7 @@ pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failu
         return Ok(());
     }
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
-    let mut source = Source::open(features).map_err(cannot)?;
+    let mut source = RecordSource::open(features).map_err(cannot)?;
     let mut outcomes = Outcomes::default();
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (_, record) in chunk.records() {
@@ -85,7 +85,7 @@ pub fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path
         (None, None) => return Err(Failure::no("it is neither a credit nor a sybil model")),
     };
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
-    let mut source = Source::open(features).map_err(cannot)?;
+    let mut source = RecordSource::open(features).map_err(cannot)?;
     let mut compared = Compared::default();
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (line, record) in chunk.records() {

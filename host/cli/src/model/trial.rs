@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use assay_backtest::Source;
+use assay_backtest::RecordSource;
 use assay_domain::{Address, Factor, ModelKind, Score, features};
 use assay_registry::{Answer, Question, Trial, Trials};
 use clap::Args;
@@ -134,7 +134,7 @@ fn sample(number: u64) -> Result<(String, Question), Failure> {
 
 fn of_file(file: &Path, line: u64) -> Result<(String, Question), Failure> {
     let cannot = |error: std::io::Error| Failure::cannot(format!("{} cannot be read: {error}", file.display()));
-    let mut source = Source::open(file).map_err(cannot)?;
+    let mut source = RecordSource::open(file).map_err(cannot)?;
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         let Some((_, record)) = chunk.records().find(|(number, _)| *number == line) else { continue };
         let record = record.map_err(|bad| Failure::no(format!("line {}: {}", bad.line, bad.reason)))?;

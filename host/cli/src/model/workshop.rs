@@ -8,7 +8,7 @@ use std::{
 };
 
 use assay_author::{Language, Pack, Script};
-use assay_backtest::Source;
+use assay_backtest::RecordSource;
 use assay_domain::{Digest, ModelKind};
 use assay_registry::Notes;
 
@@ -135,7 +135,7 @@ fn card(folder: &Path) -> Result<Option<Arc<str>>, Failure> {
 /// The digest of a file of features, as reports have it.
 fn digest(features: &Path) -> Result<Digest, Failure> {
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
-    let mut source = Source::open(features).map_err(cannot)?;
+    let mut source = RecordSource::open(features).map_err(cannot)?;
     while source.chunk().map_err(cannot)?.is_some() {}
     source.digest().map_err(cannot)
 }
@@ -207,7 +207,7 @@ fn golden(folder: &Path, packed: &Pack, accept: bool) -> Result<(), Failure> {
 
 /// A score for each wallet, or `none` if the model refuses it.
 fn scores(wallets: &Path, packed: &Pack) -> Result<Vec<String>, Failure> {
-    let mut source = Source::open(wallets).map_err(Failure::cannot)?;
+    let mut source = RecordSource::open(wallets).map_err(Failure::cannot)?;
     let mut scores = Vec::new();
     while let Some(chunk) = source.chunk().map_err(Failure::cannot)? {
         for (line, record) in chunk.records() {

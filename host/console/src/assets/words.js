@@ -72,7 +72,10 @@ export const bytes = or((/** @type {number} */ value) =>
  * A lending market, by its protocol, its name and its chain.
  * @param {Api.Pool | Api.PoolPosition} pool
  */
-export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
+export const market = (pool) => {
+  const name = "protocol_name" in pool ? pool.protocol_name : pool.protocol;
+  return `${name}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
+};
 
 /** A span of time in its largest unit. */
 export const span = or((/** @type {number} */ seconds) => {

@@ -15,7 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Method, StatusCode, header, redirect::Policy};
+use reqwest::{
+    Method, StatusCode,
+    header::{self, HeaderMap},
+    redirect::Policy,
+};
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::timeout};
 use tracing::{Instrument, field::Empty};
@@ -67,6 +71,15 @@ impl Allowed {
     fn has_host(&self, host: &str) -> bool {
         self.0.iter().any(|(name, _)| name == host)
     }
+}
+
+/// The answer to a request that is sent once, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    /// Empty if it is larger than the limit or does not arrive.
+    pub body: Vec<u8>,
 }
 
 /// Why nothing was fetched. Never contains the URL, which may be any text.
@@ -145,12 +158,52 @@ impl Guarded {
         self.bounded(url, Some(body)).await
     }
 
+    /// Sends `body` once: no redirect is followed, and every status is an answer.
+    ///
+    /// # Errors
+    /// [`Barred`], but never [`Barred::Status`].
+    pub async fn send_once(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Reply, Barred> {
+        self.within(url, async {
+            let url = Self::parse(url)?;
+            self.check(&url)?;
+            let http = self.inner.http.as_ref().map_err(|_| Barred::Unreachable)?;
+            let sent = http.request(method, url).headers(headers).body(body).send().await;
+            let response = sent.map_err(|error| unsent(&error))?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            Ok(Reply { status, headers, body: self.read(response).await.unwrap_or_default() })
+        })
+        .await
+    }
+
+    /// Makes every check of `url` that needs no request.
+    ///
+    /// # Errors
+    /// [`Barred::Refused`].
+    pub fn allows(&self, url: &str) -> Result<(), Barred> {
+        self.check(&Self::parse(url)?)
+    }
+
+    fn parse(url: &str) -> Result<Url, Barred> {
+        Url::parse(url).map_err(|_| Barred::Refused("no URL"))
+    }
+
     async fn bounded(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
+        self.within(url, self.follow(url, body)).await
+    }
+
+    /// `work` with a permit and within the time limit, counted and traced.
+    async fn within<T>(&self, url: &str, work: impl Future<Output = Result<T, Barred>>) -> Result<T, Barred> {
         let whole = async {
             let share = self.inner.share(url);
             let Ok(_of_share) = share.acquire().await else { return Err(Barred::Unreachable) };
             let Ok(_permit) = self.inner.permits.acquire().await else { return Err(Barred::Unreachable) };
-            self.follow(url, body).await
+            work.await
         };
         let started = Instant::now();
         let span = tracing::info_span!(target: TRACE, "fetch", otel.kind = "client", assay.outcome = Empty);
@@ -163,7 +216,7 @@ impl Guarded {
     }
 
     async fn follow(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
-        let mut url = Url::parse(url).map_err(|_| Barred::Refused("no URL"))?;
+        let mut url = Self::parse(url)?;
         for _ in 0..=limits::REDIRECTS {
             self.check(&url)?;
             let response = self.send(url.clone(), body).await?;
@@ -218,9 +271,7 @@ impl Guarded {
             None => http.request(Method::GET, url),
             Some(body) => http.request(Method::POST, url).json(body),
         };
-        request.send().await.map_err(|error| {
-            if has_no_public_address(&error) { Barred::Refused("no public address") } else { Barred::Unreachable }
-        })
+        request.send().await.map_err(|error| unsent(&error))
     }
 
     async fn read(&self, response: reqwest::Response) -> Result<Vec<u8>, Barred> {
@@ -230,6 +281,10 @@ impl Guarded {
             BodyError::Lost(_) => Barred::Unreachable,
         })
     }
+}
+
+fn unsent(error: &reqwest::Error) -> Barred {
+    if has_no_public_address(error) { Barred::Refused("no public address") } else { Barred::Unreachable }
 }
 
 fn has_no_public_address(error: &reqwest::Error) -> bool {

@@ -17,7 +17,6 @@ use crate::{
     route::BodyLimit,
     validation::{Location, Violation},
 };
-use assay_domain::display_text;
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -25,9 +24,6 @@ const DISCARDED: u64 = 64 << 20;
 
 /// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
-
-/// Maximum length of the words about one item, in characters.
-const SHOWN: usize = 300;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
@@ -174,27 +170,33 @@ impl JsonObject {
         }
     }
 
-    /// A required list of at most `most` items that are read as `T` is serialised.
-    pub fn items<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Vec<T> {
-        let violation = match self.field(field) {
-            None => Violation::missing(Location::Body, field),
-            Some(Value::Array(items)) if items.len() > most => {
-                let length = items.len();
-                Violation::refused(Location::Body, field, format!("{length} items, of which there may be {most}"))
+    /// An optional list of objects that `T` reads, at most `most`. An error names the item.
+    pub fn objects<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Option<Vec<T>> {
+        let items = match self.field(field)? {
+            Value::Null => return None,
+            Value::Array(items) if items.len() <= most => items.clone(),
+            Value::Array(_) => {
+                self.refuse(field, format_args!("at most {most} entries"));
+                return None;
             }
-            Some(Value::Array(items)) => {
-                let read = |(at, item): (usize, &Value)| {
-                    T::deserialize(item).map_err(|why| display_text(&format!("item {at}: {why}"), SHOWN))
-                };
-                match items.iter().enumerate().map(read).collect() {
-                    Ok(items) => return items,
-                    Err(why) => Violation::refused(Location::Body, field, why),
-                }
+            _ => {
+                self.violations.push(Violation::not_a_list(field));
+                return None;
             }
-            Some(_) => Violation::not_a_list(field),
         };
-        self.violations.push(violation);
-        Vec::new()
+        let mut found = Vec::with_capacity(items.len());
+        for (at, item) in items.into_iter().enumerate() {
+            match serde_json::from_value(item) {
+                Ok(item) => found.push(item),
+                Err(error) => self.refuse(field, format_args!("entry {at}: {error}")),
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether the body has `field`, even if it is null.
+    pub fn has(&self, field: &str) -> bool {
+        self.fields.contains_key(field)
     }
 
     /// The whole object, read as `T` is serialised, without the fields that were read or ignored.

@@ -25,6 +25,26 @@ pub(crate) async fn one_host(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
+/// Bytes that a request target leaves for the headers.
+const HEADERS: usize = 8 << 10;
+
+/// Responds with 431 to a request whose head is larger than `most`, and with 414 if its target takes all of that. The
+/// server reads heads of twice that size; it answers still larger ones without a body.
+pub(crate) async fn bounded_head(State(most): State<usize>, request: Request, next: Next) -> Response {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let lines = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let first = request.method().as_str().len() + target + "  HTTP/1.1\r\n".len();
+    let head = first + lines.sum::<usize>() + "\r\n".len();
+    let (status, what) = match target > most.saturating_sub(HEADERS) {
+        true => (StatusCode::URI_TOO_LONG, "The path with its query is too long; send lists as a POST request"),
+        false if head > most => {
+            (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large; send fewer or shorter ones")
+        }
+        false => return next.run(request).await,
+    };
+    ApiError::new(status, format!("{what}. The request line and the headers may have {most} bytes")).into_response()
+}
+
 /// Ends a request that panics with 500, and one that takes longer than `longest` with 504.
 pub(crate) async fn guard(State(longest): State<Duration>, request: Request, next: Next) -> Response {
     let call = request.extensions().get::<Call>().cloned();

@@ -55,6 +55,7 @@ pub(super) fn around_everything(router: Router, gate: &Gate) -> Router {
             .layer(from_fn(identify::identify))
             // Outside of the limits: a refusal closes the connection too.
             .layer(from_fn_with_state(gate.clone(), close::close_connection))
+            .layer(from_fn_with_state(gate.limits.head, guard::bounded_head))
             .layer(from_fn(guard::one_host)),
     )
 }

@@ -187,6 +187,9 @@ mod tests {
             supplied_usd: 1.0,
             borrowed_usd,
             supplied_assets: 1,
+            assets: Vec::new(),
+            health_factor: None,
+            mode: None,
         };
         let balance = |held| Balance::still(Side::Supply, Address::ZERO, U256::from(held));
         let balances = held.map(|held| vec![balance(held)]);

@@ -3,6 +3,7 @@
 pub(crate) mod aave;
 pub(crate) mod comet;
 pub(crate) mod ctoken;
+mod held;
 pub(crate) mod maker;
 pub(crate) mod morpho;
 
@@ -28,6 +29,7 @@ use crate::{
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
 use assay_evm::{Block, Call, Client, Fault, Span, client::Bounds};
+pub use held::{AccountView, Held, HeldParts};
 
 /// A log that a market emits about a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,6 +229,11 @@ pub trait LendingTerms: Debug + Send + Sync {
         self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).map(|price| price.usd)))
     }
 
+    /// What the market's controller states of the wallet, if this market asks for all of its markets.
+    fn account(&self, _answers: &[Option<Bytes>]) -> Option<AccountView> {
+        None
+    }
+
     /// The balance of each asset in the answers to [`calls`](Self::calls); `None` if one is missing, or if this
     /// protocol does not compare amounts.
     fn balances(&self, _answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
@@ -334,42 +341,6 @@ pub trait Parts: Send {
     /// Their terms for the wallet. `priced` returns whether a token has a price in dollars, and its decimals if it is
     /// configured.
     fn priced(self: Box<Self>, priced: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms;
-}
-
-/// A wallet's position in one market, in dollars.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Held {
-    pub supplied_usd: f64,
-    pub borrowed_usd: f64,
-    pub supplied_assets: u32,
-    /// The parts of the position, if the protocol shows them.
-    pub parts: HeldParts,
-}
-
-/// The assets of a position, in dollars, and its distance to liquidation.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct HeldParts {
-    /// The deposits that secure the debt.
-    pub collateral: Vec<(Address, f64)>,
-    pub debt: Vec<(Address, f64)>,
-    /// The share of the collateral that the debt may reach, 0 to 1.
-    pub threshold: Option<f64>,
-    /// `None` without debt.
-    pub health_factor: Option<f64>,
-    /// Whether the market failed to return threshold and health factor.
-    pub lacking: bool,
-    /// Deposited tokens that have no price in dollars and secure no debt. No other figure includes them.
-    pub unpriced: Vec<Address>,
-}
-
-impl HeldParts {
-    /// Sets threshold and health factor. `weighted` is the sum of the collateral, each asset times its threshold.
-    pub(crate) fn weigh(&mut self, weighted: f64) {
-        let sum = |of: &[(Address, f64)]| of.iter().map(|(_, usd)| *usd).sum::<f64>();
-        let (collateral, debt) = (sum(&self.collateral), sum(&self.debt));
-        self.threshold = (collateral > 0.0).then(|| weighted / collateral);
-        self.health_factor = (debt > 0.0).then(|| weighted / debt);
-    }
 }
 
 /// Boxes the terms of one protocol as those of any.

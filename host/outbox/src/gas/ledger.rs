@@ -2,8 +2,11 @@
 //! signed.
 //!
 //! A transaction counts at its gas limit times its highest fee, from before it is signed until its outcome is final.
-//! Earlier payments of the payer cover it first; the rest counts against the budget of its class. Losses are covered in
-//! the same order, so together they never exceed what payments brought plus the budgets.
+//! Earlier payments of the payer cover it first; the rest counts against the budget of its class.
+//!
+//! Payments cover losses in the order in which they occur. What they leave uncovered of a payer's transactions in flight
+//! can thus fall on any of them, so each class counts as much of it as its own transactions can cost. Together, losses
+//! never exceed what payments brought plus the budgets.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -215,20 +218,35 @@ pub struct Standings {
     pub credit: HashMap<Party, Usd>,
 }
 
+/// The most that transactions in flight of one payer can cost.
+#[derive(Debug, Clone, Default)]
+struct InFlight {
+    total: Usd,
+    by_class: HashMap<Class, Usd>,
+    by_party: HashMap<Party, Usd>,
+}
+
+impl InFlight {
+    fn in_class(&self, class: Class) -> Usd {
+        self.by_class.get(&class).copied().unwrap_or_default()
+    }
+
+    fn of_party(&self, party: &Party) -> Usd {
+        self.by_party.get(party).copied().unwrap_or_default()
+    }
+}
+
 /// The ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     limits: Limits,
-    /// Its credits are without what covers transactions in flight.
     standings: Standings,
-    /// The cost of transactions in flight that no credit covers.
-    at_risk: HashMap<Class, Usd>,
-    by_party: HashMap<Party, Usd>,
+    in_flight: HashMap<Party, InFlight>,
 }
 
 impl Ledger {
     pub fn new(limits: Limits, standings: Standings) -> Self {
-        Self { limits, standings, at_risk: HashMap::new(), by_party: HashMap::new() }
+        Self { limits, standings, in_flight: HashMap::new() }
     }
 
     pub fn limits(&self) -> &Limits {
@@ -239,9 +257,24 @@ impl Ledger {
         self.standings.credit.get(payer).copied().unwrap_or_default()
     }
 
+    fn total(&self, payer: &Party) -> Usd {
+        self.in_flight.get(payer).map_or(Usd::ZERO, |flight| flight.total)
+    }
+
+    /// The credit of a payer that covers no transaction in flight.
+    fn free_credit(&self, payer: &Party) -> Usd {
+        self.credit(payer).minus(self.total(payer))
+    }
+
+    /// The sum over payers of the uncovered cost of those transactions in flight whose highest cost is `of`.
+    fn at_risk(&self, of: impl Fn(&InFlight) -> Usd) -> Usd {
+        let uncovered = |(payer, flight): (&Party, &InFlight)| of(flight).min(flight.total.minus(self.credit(payer)));
+        self.in_flight.iter().map(uncovered).fold(Usd::ZERO, |sum, cost| sum + cost)
+    }
+
     /// The loss and the risk of `party`.
     pub fn debt(&self, party: &Party) -> Usd {
-        self.lost(party) + self.by_party.get(party).copied().unwrap_or_default()
+        self.lost(party) + self.at_risk(|flight| flight.of_party(party))
     }
 
     fn lost(&self, party: &Party) -> Usd {
@@ -254,7 +287,7 @@ impl Ledger {
     }
 
     pub fn at_risk_in(&self, class: Class) -> Usd {
-        self.at_risk.get(&class).copied().unwrap_or_default()
+        self.at_risk(|flight| flight.in_class(class))
     }
 
     /// The rest of the budget of `class`.
@@ -262,29 +295,34 @@ impl Ledger {
         self.limits.of(class).minus(self.lost_in(class) + self.at_risk_in(class))
     }
 
-    /// Whether earlier payments of the payer brought more than gas has used.
+    /// Whether earlier payments of the payer brought more than gas has used or can use.
     pub fn has_credit(&self, payer: &Party) -> bool {
-        self.credit(payer) > Usd::ZERO
+        self.free_credit(payer) > Usd::ZERO
     }
 
     /// The most that one more transaction, or a replacement, of the party may cost.
     pub fn most(&self, risk: &Risk) -> Usd {
-        self.credit(&risk.payer) + self.room(risk.class)
+        let free = self.free_credit(&risk.payer);
+        let most = free + self.room(risk.class);
+        let Some(flight) = self.in_flight.get(&risk.payer) else { return most };
+        // The credit that it takes leaves transactions of other classes uncovered.
+        let uncovered = flight.total.minus(self.credit(&risk.payer));
+        let others = Class::ALL.into_iter().filter(|class| *class != risk.class).filter_map(|class| {
+            let (in_class, room) = (flight.in_class(class), self.room(class));
+            (in_class > in_class.min(uncovered) + room).then(|| free + room)
+        });
+        others.fold(most, Usd::min)
     }
 
     /// Counts a transaction in flight.
     pub fn add(&mut self, risk: &Risk) {
-        let credit = self.standings.credit.entry(risk.payer.clone()).or_default();
-        let open = risk.most.minus(*credit);
-        *credit = credit.minus(risk.most);
-        if open == Usd::ZERO {
-            return;
-        }
-        let at_risk = self.at_risk.entry(risk.class).or_default();
-        *at_risk = *at_risk + open;
+        let flight = self.in_flight.entry(risk.payer.clone()).or_default();
+        flight.total = flight.total + risk.most;
+        let in_class = flight.by_class.entry(risk.class).or_default();
+        *in_class = *in_class + risk.most;
         for party in risk.parties() {
-            let at_risk = self.by_party.entry(party.clone()).or_default();
-            *at_risk = *at_risk + open;
+            let of_party = flight.by_party.entry(party.clone()).or_default();
+            *of_party = *of_party + risk.most;
         }
     }
 
@@ -296,7 +334,7 @@ impl Ledger {
 
     /// Whether `risk` may be signed now.
     pub fn admit(&self, risk: &Risk) -> Admission {
-        let open = risk.most.minus(self.credit(&risk.payer));
+        let open = risk.most.minus(self.free_credit(&risk.payer));
         if open == Usd::ZERO {
             return Admission::Granted;
         }
@@ -315,7 +353,7 @@ impl Ledger {
                 return Admission::Busy;
             }
         }
-        if open > self.room(risk.class) { Admission::Turn } else { Admission::Granted }
+        if risk.most > self.most(risk) { Admission::Turn } else { Admission::Granted }
     }
 
     /// The longest time until `place` transactions of `most` have been admitted one after the other, if each before
@@ -381,6 +419,27 @@ mod tests {
         assert_eq!(ledger.admit(&transfer(1, 30)), Admission::Turn);
         assert_eq!(ledger.admit(&transfer(2, 30)), Admission::Turn);
         assert_eq!(ledger.at_risk_in(Class::Account), Usd::ZERO);
+    }
+
+    #[test]
+    fn a_credit_that_one_class_uses_leaves_no_other_beyond_its_budget() {
+        let contract = |most| Risk { class: Class::Contract, ..transfer(1, most) };
+        let credit = HashMap::from([(payer(1), Usd(60))]);
+        let classes = HashMap::from([(Class::Account, Usd(90))]);
+        let with = |credit: &HashMap<Party, Usd>, classes: &HashMap<Class, Usd>, in_flight: &[Risk]| {
+            let standings = Standings { classes: classes.clone(), credit: credit.clone(), ..Standings::default() };
+            let mut ledger = ledger(standings);
+            in_flight.iter().for_each(|risk| ledger.add(risk));
+            ledger
+        };
+        let before = with(&credit, &classes, &[transfer(1, 60)]);
+        // The credit covers one of the two, and the budget of accounts has no room for the other.
+        assert_eq!((before.most(&contract(40)), before.most(&transfer(1, 40))), (Usd(10), Usd(10)));
+        let both = with(&credit, &classes, &[transfer(1, 60), contract(10)]);
+        assert_eq!((both.at_risk_in(Class::Account), both.at_risk_in(Class::Contract)), (Usd(10), Usd(10)));
+        // The contract's transfer is lost first and uses credit.
+        let credit = HashMap::from([(payer(1), Usd(50))]);
+        assert_eq!(with(&credit, &classes, &[transfer(1, 60)]).room(Class::Account), Usd::ZERO);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use alloy::{
     signers::{SignerSync, local::PrivateKeySigner},
 };
 use assay_domain::time_from_unix;
+use assay_evm::client::Block;
 
 use super::*;
-use crate::sender::BlockRef;
 
 const GWEI: u64 = 1_000_000_000;
 const RULES: Rules = Rules {
@@ -40,7 +40,7 @@ fn slot() -> NonceRecord {
 }
 
 fn view(settled_nonce: u64, used_nonce: u64) -> AccountView {
-    let block = |block| BlockRef { block, hash: B256::repeat_byte(9) };
+    let block = |number| Block { number, hash: B256::repeat_byte(9), time: 0 };
     AccountView {
         head: block(20),
         settled: block(18),

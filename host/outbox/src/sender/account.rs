@@ -3,31 +3,18 @@
 use serde_json::{Value, json};
 
 use super::{FeeMarket, Sender, SenderError};
-use assay_domain::{B256, U256};
+use assay_domain::U256;
 use assay_evm::{
     client::{Ask, Block, Client, hex, pinned, quantity},
     fault::Fault,
 };
 
-/// A block by number and hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockRef {
-    pub block: u64,
-    pub hash: B256,
-}
-
-impl From<Block> for BlockRef {
-    fn from(block: Block) -> Self {
-        Self { block: block.number, hash: block.hash }
-    }
-}
-
 /// The account and the fees, read in one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountView {
-    pub head: BlockRef,
+    pub head: Block,
     /// The newest block with enough confirmations.
-    pub settled: BlockRef,
+    pub settled: Block,
     /// The account's nonce after `head`: lower ones are used.
     pub used_nonce: u64,
     /// The account's nonce after `settled`.
@@ -42,8 +29,8 @@ impl Sender {
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn settled(&self) -> Result<BlockRef, SenderError> {
-        Ok(self.head_and_settled().await?.1.into())
+    pub async fn settled(&self) -> Result<Block, SenderError> {
+        Ok(self.head_and_settled().await?.1)
     }
 
     /// The newest block, and the newest with enough confirmations.
@@ -70,7 +57,7 @@ impl Sender {
         let (used_nonce, settled_nonce) = (quantity(next()?)?, quantity(next()?)?);
         let (pending, fees) = (quantity(next()?)?, next()?);
         let market = market(&fees)?;
-        let (head, settled, next_nonce) = (head.into(), settled.into(), pending.max(used_nonce));
+        let next_nonce = pending.max(used_nonce);
         Ok(AccountView { head, settled, used_nonce, settled_nonce, next_nonce, market })
     }
 }

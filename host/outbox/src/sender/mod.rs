@@ -21,7 +21,7 @@ use assay_evm::{
     fault::{Fault, Rejection},
 };
 
-pub use account::{AccountView, BlockRef};
+pub use account::AccountView;
 pub use error::SenderError;
 pub use fees::{FeeMarket, Offer};
 pub(crate) use sign::CANCELLATION_GAS;

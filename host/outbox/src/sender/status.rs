@@ -101,14 +101,14 @@ impl Sender {
             Err(_) => TransactionStatus::Unknown,
             Ok(None) => TransactionStatus::Missing,
             // The next view decides about a block that is newer than this view.
-            Ok(Some((block, ..))) if *block > view.head.block => TransactionStatus::Unknown,
+            Ok(Some((block, ..))) if *block > view.head.number => TransactionStatus::Unknown,
             Ok(Some((block, hash, receipt))) => match blocks.get(block) {
                 Some(Ok(known)) if *known == Some(*hash) => TransactionStatus::Mined {
                     block: *block,
                     gas_used: u64::try_from(receipt.gas_used).unwrap_or(u64::MAX),
                     cost: receipt.cost(),
                     succeeded: receipt.status.is_none_or(|status| status == U64::from(1)),
-                    settled: *block <= view.settled.block,
+                    settled: *block <= view.settled.number,
                 },
                 Some(Ok(_)) => TransactionStatus::Missing,
                 _ => TransactionStatus::Unknown,

@@ -9,11 +9,11 @@ use super::{
 use assay_domain::{Authorization, B256};
 use assay_evm::{
     call::{Call, returned},
+    client::Block,
     fault::Fault,
     logs::{LogQuery, Receipt},
     span::Span,
 };
-use assay_outbox::sender::BlockRef;
 
 /// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
@@ -46,7 +46,7 @@ impl Asset {
         &self,
         authorization: &Authorization,
         from: u64,
-        to: BlockRef,
+        to: Block,
     ) -> Result<AuthorizationUse, PaymentError> {
         let Authorization { from: authorizer, nonce, .. } = *authorization;
         let state = Call::new(self.contract, &authorizationStateCall { authorizer, nonce });
@@ -68,7 +68,7 @@ impl Asset {
         &self,
         authorization: &Authorization,
         from: u64,
-        to: BlockRef,
+        to: Block,
     ) -> Result<Option<Log>, PaymentError> {
         let Authorization { from: authorizer, nonce, .. } = *authorization;
         let query = LogQuery {
@@ -82,8 +82,8 @@ impl Asset {
         };
         let mut next = from.saturating_add(1).saturating_sub(BELOW);
         let mut width = SPAN.min(self.client.log_ceiling()).max(1);
-        while next <= to.block {
-            let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };
+        while next <= to.number {
+            let span = Span { from: next, to: to.number.min(next.saturating_add(width - 1)) };
             let logs = match self.client.believed_logs(&query, span).await {
                 Err(fault) if fault.is_for_less() && width > 1 => {
                     width /= 2;

@@ -21,7 +21,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_outbox::sender::{BlockRef, FeeMarket};
+use assay_outbox::sender::FeeMarket;
 
 pub use authorization::AuthorizationUse;
 pub use facilitator::{Facilitator, FacilitatorError, Settlement};
@@ -229,7 +229,7 @@ impl Asset {
     ///
     /// # Errors
     /// [`PaymentError`].
-    pub async fn settled(&self) -> Result<(BlockRef, u64), PaymentError> {
+    pub async fn settled(&self) -> Result<(Block, u64), PaymentError> {
         let head = self.client.head().await?;
         let deep = head.number.saturating_sub(self.confirmations);
         let block =

@@ -7,6 +7,7 @@ use crate::{
     LoadError, Model, Reason, RoleError, Roles,
     active::{ActiveModels, KindModels},
     call::price,
+    split::ActiveSplit,
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
 
@@ -88,6 +89,10 @@ impl Catalogue {
 
     pub(crate) fn is_champion(&self, key: &FileKey) -> bool {
         self.champion(key.0).is_some_and(|entry| *entry.model.version() == key.1)
+    }
+
+    pub(crate) fn is_in_split(&self, (kind, version): &FileKey) -> bool {
+        self.roles.split(*kind).is_some_and(|split| split.has(version))
     }
 
     /// The highest version of `kind` in service, except `except`.
@@ -224,8 +229,8 @@ impl Catalogue {
         self.files.retain(|_, file| !rejected_for_it(file));
     }
 
-    /// Removes every model whose file is gone, except champions, which stay in memory with a reason. Returns the
-    /// removed models.
+    /// Removes every model whose file is gone, except those that answer, which stay in memory with a reason. Returns
+    /// the removed models.
     pub(crate) fn sweep(&mut self) -> Vec<FileKey> {
         let has_file = |key: &FileKey| {
             self.files.values().any(|file| match &file.outcome {
@@ -235,13 +240,13 @@ impl Catalogue {
         };
         let without_file: Vec<FileKey> = self.models.keys().filter(|key| !has_file(key)).cloned().collect();
         let (kept, gone): (Vec<FileKey>, Vec<FileKey>) =
-            without_file.into_iter().partition(|key| self.is_champion(key));
+            without_file.into_iter().partition(|key| self.is_champion(key) || self.is_in_split(key));
         gone.iter().for_each(|key| self.withdraw(key));
         for (key, entry) in &mut self.models {
             entry.orphaned = kept.contains(key).then(|| Reason {
                 code: "file_gone",
                 message: "its file is gone from the shelf: it answers from memory, and is removed once another \
-                          version is champion"
+                          version answers in its place"
                     .to_owned(),
             });
         }
@@ -251,16 +256,21 @@ impl Catalogue {
     pub(crate) fn active(&self) -> ActiveModels {
         let models = |kind| {
             let champion = self.champion(kind).map(|entry| Arc::clone(&entry.model));
-            let in_service = |version| {
-                self.models.get(&(kind, ModelVersion::clone(version))).filter(|entry| entry.out_of_service.is_none())
+            let in_service = |version: &ModelVersion| {
+                let entry = self.models.get(&(kind, version.clone()));
+                entry.filter(|entry| entry.out_of_service.is_none()).map(|entry| Arc::clone(&entry.model))
             };
             let is_champion =
                 |model: &Arc<Model>| champion.as_ref().is_some_and(|champion| Arc::ptr_eq(champion, model));
-            let challengers =
-                self.roles.challengers(kind).iter().filter_map(in_service).map(|entry| Arc::clone(&entry.model));
+            // The shadow measures what has a share, too.
+            let (split, challengers) = (self.roles.of(kind).split, self.roles.challengers(kind));
+            let shares = split.shares.iter().map(|share| &share.version);
+            let shares = shares.filter(|version| !challengers.contains(version));
+            let challengers = challengers.iter().chain(shares).filter_map(in_service);
             KindModels {
                 challengers: challengers.filter(|model| !is_champion(model)).collect(),
                 loaded: self.of(kind).map(|entry| Arc::clone(&entry.model)).collect(),
+                split: ActiveSplit::new(split.clone(), in_service),
                 champion: champion.clone(),
             }
         };

@@ -327,6 +327,9 @@ impl Loader {
             if catalogue.is_champion(key) {
                 return Err(RoleError::IsChampion { kind, version });
             }
+            if catalogue.is_in_split(key) {
+                return Err(RoleError::InSplit { kind, version });
+            }
             catalogue.files_of(key)
         };
         for name in &files {

@@ -47,6 +47,8 @@ pub enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Champion,
+    /// It answers a share of the wallets, or a key.
+    Split,
     Challenger,
     Available,
     /// Not loaded.
@@ -68,6 +70,7 @@ impl Role {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Champion => "champion",
+            Self::Split => "split",
             Self::Challenger => "challenger",
             Self::Available => "available",
             Self::None => "none",
@@ -88,6 +91,8 @@ fn loaded(catalogue: &Catalogue, entry: &ShelfEntry) -> ModelStatus {
     let (calls, failures) = model.calls();
     let role = if catalogue.is_champion(&key) {
         Role::Champion
+    } else if catalogue.is_in_split(&key) {
+        Role::Split
     } else if catalogue.roles.challengers(key.0).contains(&key.1) {
         Role::Challenger
     } else {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition};
+use super::position::PoolPositionBody;
+use crate::{Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool};
 use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource, Score};
 use assay_http::values::{Checksummed, CoverageName, Moment, RangeName, Usd, sentences};
 use assay_score::{NotScored, bodies::ClaimedRateBody};
@@ -233,25 +234,6 @@ impl From<EventKind> for EventName {
     }
 }
 
-/// The current position of the wallet in a pool, in dollars.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = PoolPosition)]
-pub struct PoolPositionBody {
-    pub protocol: String,
-    pub market_address: String,
-    /// Null when the protocol has one pool on the chain.
-    pub market: Option<String>,
-    #[schema(value_type = u64)]
-    pub chain_id: ChainId,
-    #[schema(value_type = f64)]
-    pub supplied: Usd,
-    #[schema(value_type = f64)]
-    pub borrowed: Usd,
-    /// Collateral times liquidation threshold over debt: below 1 it can be liquidated. Null without debt, and for
-    /// `lenderB_v2`, whose pools share their collateral.
-    pub health_factor: Option<f64>,
-}
-
 /// Total events of all pools. A pool that does not collect an event type adds nothing to its count.
 #[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
 pub struct Totals {
@@ -468,20 +450,6 @@ impl From<ReportedEvent> for PoolEventBody {
             protocol: event.protocol.as_str().to_owned(),
             market_address: event.market_address.to_checksum(None),
             chain_id: event.chain_id,
-        }
-    }
-}
-
-impl From<ReportedPosition> for PoolPositionBody {
-    fn from(position: ReportedPosition) -> Self {
-        Self {
-            protocol: position.protocol.as_str().to_owned(),
-            market_address: position.market_address.to_checksum(None),
-            market: position.market,
-            chain_id: position.chain_id,
-            supplied: Usd(position.supplied_usd),
-            borrowed: Usd(position.borrowed_usd),
-            health_factor: position.health_factor,
         }
     }
 }

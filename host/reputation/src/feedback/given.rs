@@ -5,8 +5,8 @@ use alloy::{primitives::U256, rpc::types::Log, sol_types::SolEvent};
 
 use super::{FeedbackRegistry, abi::ReputationRegistry::NewFeedback};
 use assay_domain::B256;
-use assay_evm::{logs::LogQuery, span::Span};
-use assay_outbox::sender::{BlockRef, SenderError};
+use assay_evm::{client::Block, logs::LogQuery, span::Span};
+use assay_outbox::sender::SenderError;
 
 /// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
@@ -34,7 +34,7 @@ impl FeedbackRegistry {
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub(crate) async fn count(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
+    pub(crate) async fn count(&self, agent_id: u64, at: Block) -> Result<u64, SenderError> {
         self.last_index(agent_id, at).await
     }
 
@@ -47,7 +47,7 @@ impl FeedbackRegistry {
         agent_id: u64,
         from: u64,
         given: u64,
-        to: BlockRef,
+        to: Block,
     ) -> Result<GivenFeedback, SenderError> {
         let agent = B256::from(U256::from(agent_id));
         let query = LogQuery {
@@ -56,8 +56,8 @@ impl FeedbackRegistry {
         };
         let (mut events, mut next) = (Vec::new(), from.saturating_add(1));
         let mut width = SPAN.min(self.sender.client().log_ceiling()).max(1);
-        while next <= to.block {
-            let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };
+        while next <= to.number {
+            let span = Span { from: next, to: to.number.min(next.saturating_add(width - 1)) };
             let logs = match self.sender.client().logs(&query, span).await {
                 Err(fault) if fault.is_for_less() && width > 1 => {
                     width /= 2;

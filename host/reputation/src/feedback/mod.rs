@@ -14,8 +14,11 @@ use abi::{
     ReputationRegistry::{getLastIndexCall, giveFeedbackCall},
 };
 use assay_domain::{Address, B256, ChainId, Tag};
-use assay_evm::call::{Call, returned};
-use assay_outbox::sender::{BlockRef, Sender, SenderError};
+use assay_evm::{
+    call::{Call, returned},
+    client::Block,
+};
+use assay_outbox::sender::{Sender, SenderError};
 
 pub(crate) use given::GivenFeedback;
 
@@ -107,7 +110,7 @@ impl FeedbackRegistry {
         Ok(if is_own { Subject::Own } else { Subject::Other(owner) })
     }
 
-    async fn last_index(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
+    async fn last_index(&self, agent_id: u64, at: Block) -> Result<u64, SenderError> {
         let call = getLastIndexCall { agentId: U256::from(agent_id), clientAddress: self.account() };
         let answers = self.sender.client().calls(&[Call::new(self.registries.reputation, &call)], at.hash).await?;
         returned::<getLastIndexCall>(answers.first())

@@ -27,8 +27,8 @@ pub struct AuditEntryBody {
     at: Moment,
     /// Name of the API key, or `assay` when the server made the change itself.
     by: String,
-    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (a first
-    /// champion).
+    /// `stage`, `challenge`, `promote`, `split`, `unsplit` (the server took a version out of the split), `rollback`,
+    /// `remove`, `bench` (taken out of service), or `appoint` (a first champion).
     action: String,
     #[schema(value_type = String)]
     kind: ModelKind,

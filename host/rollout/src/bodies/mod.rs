@@ -5,9 +5,11 @@ mod check;
 mod model;
 mod outcomes;
 mod shadow;
+mod split;
 
 pub use audit::{AuditBody, AuditEntryBody};
 pub use check::CheckBody;
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use outcomes::OutcomesBody;
 pub use shadow::ShadowBody;
+pub use split::SplitBody;

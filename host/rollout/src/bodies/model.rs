@@ -28,7 +28,8 @@ pub struct ModelBody {
     reads: Vec<String>,
     /// SHA-256 of the component's bytes.
     digest: Option<String>,
-    /// `champion` (answers), `challenger` (scores in the shadow), `available`, or `none` when it is not loaded.
+    /// `champion` (answers), `split` (answers some wallets or keys), `challenger` (scores in the shadow), `available`,
+    /// or `none` when it is not loaded.
     #[schema(value_type = String)]
     role: &'static str,
     /// `ready`, `benched` (taken out of service), `compiling` (a large model, not loaded yet) or `failed` (not loaded).

@@ -64,7 +64,9 @@ pub(crate) struct SeveralVersions {
 pub(crate) struct Component(Vec<u8>);
 
 /// Completes a change of models even if the client disconnects: a change that is stored must also take effect.
-async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, ApiError> {
+pub(super) async fn to_its_end<T: Send + 'static>(
+    change: impl Future<Output = T> + Send + 'static,
+) -> Result<T, ApiError> {
     assay_tasks::spawn("change", change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
 }
 
@@ -220,12 +222,12 @@ pub(crate) async fn audit(
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }
 
-fn by(caller: &Caller) -> RoleMove {
+pub(super) fn by(caller: &Caller) -> RoleMove {
     RoleMove { by: caller.name().to_owned(), ..RoleMove::default() }
 }
 
 /// The reason, with a limited length.
-fn why(body: &mut JsonObject) -> Option<String> {
+pub(super) fn why(body: &mut JsonObject) -> Option<String> {
     let why = body.text("why");
     if why.as_ref().is_some_and(|why| why.chars().count() > LONGEST_WHY) {
         body.refuse("why", format!("a reason has at most {LONGEST_WHY} characters"));

@@ -3,6 +3,7 @@
 mod admin;
 mod check;
 mod models;
+mod split;
 
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ assay_http::rows! { RolloutRoutes:
     GET "/api/v2/admin/models/outcomes" Admin models::outcomes;
     PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
     PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
+    GET "/api/v2/admin/models/{kind}/split" Admin split::get;
+    PUT "/api/v2/admin/models/{kind}/split" Admin split::put;
     POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;
     DELETE "/api/v2/admin/models/{kind}/{version}" Admin admin::remove;
     GET "/api/v2/admin/audit" Admin admin::audit;

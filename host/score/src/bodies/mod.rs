@@ -14,5 +14,5 @@ pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use reasons::{ClampBody, ReasonBody, ReasonsBody};
 pub use score::{ClaimedRateBody, FactorBody, MeanBody, ScoreBody, ScoresBody, SkippedBody};
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
-pub(crate) use what_if::Rung;
 pub use what_if::{ChangesBody, FeaturesScoreBody, LiquidationBody, RungBody, SafetyBody, StepBody, WhatIfBody};
+pub(crate) use what_if::{Rung, Supposed};

@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 
 use super::{FactorBody, ReasonsBody};
 use assay_domain::{
-    Address, Assessment, Coverage, ExposureClass, ModelRef, Outlook, Reasons, Score, Standing, Step, Tried,
-    features::{Features, MarketFeatures, buffer_percent},
+    Address, Assessment, AssetSide, Coverage, ExposureClass, ModelRef, Outlook, Position, PositionAsset, Reasons,
+    Score, Standing, Step, Tried,
+    features::{Features, MarketFeatures, PositionFeatures, buffer_percent},
 };
 use assay_http::values::{Checksummed, CoverageName, ModelVersionText, RangeName};
 use assay_rollout::Scored;
@@ -44,7 +45,7 @@ pub struct StepBody {
     /// Whether no smaller change reaches it: not with one dollar, one day or 0.1 % less. False also if the score moved
     /// in both directions along the way, or if the calls of the model were used up.
     minimal: bool,
-    /// In the form that the path `what-if` takes; null if there is nothing to change.
+    /// In the form that the path `what-if` takes; null if no change of this kind comes nearer than the score now.
     #[schema(value_type = Option<Object>)]
     change: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,20 +97,32 @@ pub struct WhatIfBody {
     reasons: ReasonsBody,
     #[serde(flatten)]
     safety: SafetyBody,
-    /// For each market and class of collateral, where its price leads to a liquidation.
+    /// For each market and collateral asset, where its price leads to a liquidation.
     liquidation_prices: Vec<LiquidationBody>,
     /// The same after all collateral that does not follow the dollar fell by 10 to 50 %.
     ladder: Vec<RungBody>,
 }
 
-/// The price of a class of collateral at which a market can be liquidated, if no other price moves.
+/// The price of a collateral asset at which a market can be liquidated, if no other price moves.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = LiquidationPrice)]
 pub struct LiquidationBody {
     market: String,
-    /// `stablecoin`, `native`, `bitcoin` or `other`.
-    #[schema(value_type = String)]
-    asset: ExposureClass,
+    /// Symbol of the token. If the tokens of the market are not known, its class: `stablecoin`, `native`, `bitcoin` or
+    /// `other`; for a class, the mean threshold counts.
+    asset: Option<String>,
+    /// Address of the token; absent for the native currency, and for a class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    token: Option<Checksummed>,
+    /// The price that the market uses, after the changes; absent for a class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    price_usd: Option<f64>,
+    /// Absent for a class, and if no fall of this asset alone leads there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    liquidation_price_usd: Option<f64>,
     /// In percent of the price after the changes; null if no fall of this asset alone leads there.
     percent_of_price: Option<f64>,
 }
@@ -144,6 +157,14 @@ pub struct FeaturesScoreBody {
     reasons: ReasonsBody,
     #[serde(flatten)]
     safety: SafetyBody,
+}
+
+/// What the model says of a wallet after changes.
+pub(crate) struct Supposed {
+    pub features: Features,
+    pub positions: Vec<Position>,
+    pub then: Assessment,
+    pub ladder: Vec<Rung>,
 }
 
 /// A score after a fall of all prices by `percent`, with its features.
@@ -217,9 +238,8 @@ impl FeaturesScoreBody {
 impl WhatIfBody {
     pub(crate) fn new(
         scored: &Scored,
-        (features, then): (&Features, Assessment),
+        Supposed { features, positions, then, ladder }: Supposed,
         reasons: Option<Reasons>,
-        ladder: Vec<Rung>,
     ) -> Self {
         let now = scored.assessment.score;
         let address: Address = scored.address;
@@ -235,25 +255,53 @@ impl WhatIfBody {
             provisional: scored.coverage.is_provisional(),
             factors: FactorBody::all(&then.factors),
             reasons: reasons.into(),
-            safety: features.into(),
-            liquidation_prices: LiquidationBody::all(features),
+            safety: (&features).into(),
+            liquidation_prices: LiquidationBody::all(&features, &positions),
             ladder: ladder.into_iter().map(Into::into).collect(),
         }
     }
 }
 
 impl LiquidationBody {
-    fn all(features: &Features) -> Vec<Self> {
+    fn all(features: &Features, positions: &[Position]) -> Vec<Self> {
         let of = |market: &MarketFeatures| {
-            let position = market.position.as_ref().filter(|position| position.health_factor.is_some())?;
-            let price = |asset: ExposureClass| Self {
-                market: market.name().to_string(),
-                asset,
-                percent_of_price: position.liquidation_share(asset).map(|share| share * 100.0),
-            };
-            Some(position.collateral.iter().map(|one| price(one.class)).collect::<Vec<_>>())
+            let tokens = positions.iter().find(|one| one.market_name() == market.name() && !one.assets.is_empty());
+            match (tokens, &market.position) {
+                (Some(position), _) => Self::of_tokens(position, positions),
+                (None, Some(position)) => Self::of_classes(market, position),
+                (None, None) => Vec::new(),
+            }
         };
-        features.markets.iter().filter_map(of).flatten().collect()
+        let owing = features.markets.iter().filter(|market| market.borrowed_usd > 0.0);
+        owing.flat_map(of).collect()
+    }
+
+    fn of_tokens(position: &Position, positions: &[Position]) -> Vec<Self> {
+        let price = |asset: &PositionAsset| {
+            let liquidation_price_usd = position.liquidation_price(asset, positions);
+            let share = liquidation_price_usd.zip(asset.price_usd).map(|(there, now)| there / now * 100.0);
+            Self {
+                market: position.market_name().to_string(),
+                asset: asset.symbol.clone(),
+                token: asset.token.map(Checksummed),
+                price_usd: asset.price_usd,
+                liquidation_price_usd,
+                percent_of_price: share.filter(|share| share.is_finite()),
+            }
+        };
+        position.assets.iter().filter(|asset| asset.side == AssetSide::Collateral).map(price).collect()
+    }
+
+    fn of_classes(market: &MarketFeatures, position: &PositionFeatures) -> Vec<Self> {
+        let price = |class: ExposureClass| Self {
+            market: market.name().to_string(),
+            asset: Some(class.as_str().to_owned()),
+            token: None,
+            price_usd: None,
+            liquidation_price_usd: None,
+            percent_of_price: position.liquidation_share(class).map(|share| share * 100.0),
+        };
+        position.collateral.iter().map(|one| price(one.class)).collect()
     }
 }
 

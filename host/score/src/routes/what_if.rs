@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 use super::ScoreRoutes;
 use crate::{
     Ask, Baseline, ScoringError, WhatIfError,
-    bodies::{FeaturesScoreBody, Rung, WhatIfBody},
+    bodies::{FeaturesScoreBody, Rung, Supposed, WhatIfBody},
     responses,
 };
 use assay_domain::{
-    Assessment, ExposureClass, Range, Score, Standing,
+    ExposureClass, Range, Score, Standing,
     features::{AttestationFeature, ChainFeatures, Change, Features, Holding, MOST_EVENTS, MarketFeatures, PriceMove},
 };
 use assay_http::{
@@ -81,7 +81,7 @@ pub(crate) struct WhatIfRequest {
 ///
 /// The changes are made to the features that its score was computed from, and the model scores the result. A repayment
 /// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing is
-/// recorded, and there is no statement of such a score. An empty list of changes shows the score as it is.
+/// recorded, and there is no statement of such a score. Without changes, the answer is of the score as it is.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "what_if",
     params(SubjectPath, VersionQuery),
@@ -100,7 +100,7 @@ pub(crate) async fn what_if(
     VersionQuery(version): VersionQuery,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
-    let changes: Vec<Change> = body.items("changes", MOST_CHANGES);
+    let changes: Vec<Change> = body.objects("changes", MOST_CHANGES).unwrap_or_default();
     body.finish()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
     let found = async {
@@ -108,18 +108,16 @@ pub(crate) async fn what_if(
         let scored = baseline.scored.clone();
         Ok::<_, WhatIfError>((scored, blocking(move || supposed(&baseline, &changes)).await?))
     };
-    let (scored, (features, then, ladder)) = caller.pay(found).await?;
-    let standing = Standing::of(&features);
+    let (scored, supposed) = caller.pay(found).await?;
+    let standing = Standing::of(&supposed.features);
     let basis = match scored.basis {
         Basis::Unknown => Basis::Unknown,
         Basis::Wallet(_) | Basis::Boosted => Basis::Wallet(standing),
     };
-    let then_scored = Scored { assessment: then.clone(), basis, ..Scored::clone(&scored) };
+    let then_scored = Scored { assessment: supposed.then.clone(), basis, ..Scored::clone(&scored) };
     let reasons = scores.cards.reasons(scores.rollout.registry(), &then_scored).await;
-    Ok(fresh::once(Json(WhatIfBody::new(&scored, (&features, then), reasons, ladder))))
+    Ok(fresh::once(Json(WhatIfBody::new(&scored, supposed, reasons))))
 }
-
-type Supposed = (Features, Assessment, Vec<Rung>);
 
 fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfError> {
     let (features, then) = baseline.after(changes)?;
@@ -133,7 +131,7 @@ fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfE
         Ok::<_, WhatIfError>(Rung { percent, score, features })
     };
     let ladder = LADDER.into_iter().map(rung).collect::<Result<_, _>>()?;
-    Ok((features, then, ladder))
+    Ok(Supposed { positions: baseline.positions_after(changes), features, then, ladder })
 }
 
 /// Features as a line of a features file has them. A list that is absent is empty.

@@ -16,21 +16,27 @@ use crate::pauses;
 
 /// Checks until the store is closed.
 pub(super) async fn watch(store: Weak<RedisState>) {
+    let mut evicts = false;
     loop {
         let Some(state) = store.upgrade() else { return };
-        check(&state).await;
+        check(&state, &mut evicts).await;
         drop(state);
         tokio::time::sleep(pauses::WATCH_RETRY).await;
     }
 }
 
-async fn check(state: &Arc<RedisState>) {
+/// `evicts` is what the server last said of its settings.
+async fn check(state: &Arc<RedisState>, evicts: &mut bool) {
     let (link, started) = (&state.link, Instant::now());
     match inspect::evicts(link).await {
         // Writes would succeed, and other records be lost.
-        Ok(Some(policy)) => return link.refusals().begin(&policy),
-        Ok(None) => {}
-        // A server that hides its settings is not watched for them.
+        Ok(Some(policy)) => {
+            *evicts = true;
+            return link.refusals().begin(&policy);
+        }
+        Ok(None) => *evicts = false,
+        // A server that hides its settings is not watched for them, unless it evicted records when it last showed them.
+        Err(CallError::Refused(_) | CallError::Fault(_) | CallError::NoScript) if *evicts => return,
         Err(CallError::Refused(_) | CallError::Fault(_) | CallError::NoScript) => {}
         Err(CallError::Away(_) | CallError::Unanswered(_)) => return,
     }

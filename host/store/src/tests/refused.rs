@@ -93,9 +93,40 @@ async fn a_server_that_refuses_writes_still_lists_a_family_with_expired_records(
 async fn a_server_that_begins_to_evict_records_is_reported() {
     let server = Redis::start(&FORGETFUL);
     let store = on_server(&server).await;
+    let says = |policy: &'static str| move |fault: String| fault.contains(&format!("maxmemory-policy {policy}"));
+    for policy in ["allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-ttl"] {
+        // Either setting may come first, and either ends it.
+        for (begin, end) in [
+            (["maxmemory 100mb", &format!("maxmemory-policy {policy}")], "maxmemory-policy noeviction"),
+            ([&format!("maxmemory-policy {policy}"), "maxmemory 100mb"], "maxmemory 0"),
+        ] {
+            say(&server, "config set maxmemory 0");
+            say(&server, "config set maxmemory-policy noeviction");
+            begin.iter().for_each(|setting| say(&server, &format!("config set {setting}")));
+            until(async || store.fault().is_some_and(says(policy))).await;
+            say(&server, &format!("config set {end}"));
+            until(async || store.fault().is_none()).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_can_no_longer_be_read_is_no_sign_that_it_is_well() {
+    let server = Redis::start(&FORGETFUL);
+    let store = on_server(&server).await;
     say(&server, "config set maxmemory 100mb");
     say(&server, "config set maxmemory-policy allkeys-lru");
-    until(async || store.fault().is_some_and(|fault| fault.contains("maxmemory-policy allkeys-lru"))).await;
+    until(async || store.fault().is_some_and(|fault| fault.contains("allkeys-lru"))).await;
+    say(&server, "acl setuser default -info");
+    // The second refused look comes after what the first one led to.
+    let refused_looks = || {
+        let log = ask(server.port, &["acl", "log"]);
+        let count = log.lines().skip_while(|line| *line != "count").nth(1);
+        count.and_then(|count| count.parse::<u32>().ok()).unwrap_or_default()
+    };
+    until(async || refused_looks() >= 2).await;
+    assert!(store.fault().is_some_and(|fault| fault.contains("allkeys-lru")), "{:?}", store.fault());
+    say(&server, "acl setuser default +info");
     say(&server, "config set maxmemory-policy noeviction");
     until(async || store.fault().is_none()).await;
 }

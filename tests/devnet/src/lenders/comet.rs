@@ -19,6 +19,7 @@ sol! {
         function withdrawTo(address to, address asset, uint256 amount) external;
         function transferAsset(address dst, address asset, uint256 amount) external;
         function absorb(address account) external;
+        function isLiquidatable(address account) external view returns (bool liquidatable);
         function balanceOf(address account) external view returns (uint256 balance);
         function borrowBalanceOf(address account) external view returns (uint256 balance);
         function userCollateral(address account, address asset) external view returns (uint128 balance,

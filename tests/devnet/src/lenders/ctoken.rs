@@ -20,6 +20,10 @@ sol! {
     interface Comptroller {
         function distribute() external;
         function claimComp(address holder, address market) external;
+        function oracle() external view returns (address oracle);
+        function enterMarkets(address[] cTokens) external;
+        function getAccountLiquidity(address account) external view returns (uint256 error, uint256 liquidity,
+            uint256 shortfall);
     }
     /// The interface of every market.
     interface CToken {

@@ -48,15 +48,15 @@ sol! {
 const ETHER_USD: f64 = 2_000.0;
 
 /// Calls of one pool of Aave v3 on a chain.
-struct On<'a>(&'a mut Small, &'a V3);
+pub(super) struct On<'a>(pub &'a mut Small, pub &'a V3);
 
 impl On<'_> {
-    fn token(&self, symbol: &str) -> (Address, U256) {
+    pub(super) fn token(&self, symbol: &str) -> (Address, U256) {
         let token = self.1.token(symbol).unwrap();
         (token.address, U256::from(10).pow(U256::from(token.asset.decimals)))
     }
 
-    fn give(&mut self, to: &str, symbol: &str, amount: u64) -> (Address, U256) {
+    pub(super) fn give(&mut self, to: &str, symbol: &str, amount: u64) -> (Address, U256) {
         let (asset, unit) = self.token(symbol);
         let value = U256::from(amount) * unit;
         self.0.queue(actors::address(actors::DEPLOYER), asset, &Token::mintCall { account: wallet(to), value });
@@ -64,19 +64,19 @@ impl On<'_> {
         (asset, value)
     }
 
-    async fn supply(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
+    pub(super) async fn supply(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
         let (asset, amount) = self.give(from, symbol, amount);
         let call = Pool::supplyCall { asset, amount, onBehalfOf: wallet(from), referralCode: 0 };
         self.0.call(wallet(from), self.1.pool, &call).await
     }
 
-    async fn withdraw(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
+    pub(super) async fn withdraw(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
         let (asset, unit) = self.token(symbol);
         let call = Pool::withdrawCall { asset, amount: U256::from(amount) * unit, to: wallet(from) };
         self.0.call(wallet(from), self.1.pool, &call).await
     }
 
-    async fn borrow(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
+    pub(super) async fn borrow(&mut self, from: &str, symbol: &str, amount: u64) -> Done {
         let ((asset, unit), mode) = (self.token(symbol), U256::from(2));
         let (amount, owner) = (U256::from(amount) * unit, wallet(from));
         let call = Pool::borrowCall { asset, amount, mode, referralCode: 0, onBehalfOf: owner };

@@ -7,6 +7,7 @@ mod ctoken;
 mod forks;
 mod maker;
 mod morpho;
+mod risk;
 mod together;
 mod venus;
 

@@ -246,3 +246,37 @@ fn a_paid_submission_that_reverts_is_not_retried_for_ever() {
         assert_eq!((count, till.transfers().await.len()), (1, 1));
     });
 }
+
+#[test]
+fn owners_who_make_feedback_revert_keep_no_payment_waiting() {
+    run(async {
+        let till = Till::start().await;
+        let world = &till.world;
+        // A week until the budget of feedback returns.
+        let gas = "feedback_usd = 0.03, party_usd = 0.03, period_seconds = 604_800";
+        let service =
+            Service::start(&(with_gas(&till.config(world.chain.url(), "settle_ms = 29_000"), gas) + &keys(100)));
+        let api = service.with_key(METERED);
+        world.mining(false).await;
+        let accepted = submit_for(&api, 1, 0).await.expect(202);
+        waiting(world, 1).await;
+        ahead(world, owner(), world.identity, &approval(world, true)).await;
+        world.mining(true).await;
+        ended(&api, accepted["status_url"].as_str().expect("a path")).await;
+        mined(world, owner(), world.identity, &approval(world, false)).await;
+        mined(world, actors::address("stranger"), world.identity, &registerCall { uri: String::new() }).await;
+        // A payment is taken, for it covers the gas of its feedback.
+        let anonymous = service.anonymous();
+        let request = |header: String| {
+            let body = json!({ "address": subject(2), "tags": ["sybilRisk"] });
+            let path = "/api/v2/agents/3/reputation";
+            anonymous.request(reqwest::Method::POST, path).header("x-payment", header).json(&body)
+        };
+        let header = till.order().header();
+        let settled = async || assay_tests::service::answer(request(header.clone())).await;
+        let paid = until(settled, |answer| answer.status != 503).await;
+        println!("a payment while the budget of feedback is spent: {} {}", paid.status, paid.text);
+        confirmed(&anonymous, paid.expect(202)["status_url"].as_str().expect("a path")).await;
+        assert_eq!(reverted(world).await.1, 1);
+    });
+}

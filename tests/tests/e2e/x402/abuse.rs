@@ -199,3 +199,27 @@ async fn held_up(manner: Manner) {
     );
     assert_eq!(till.balance().await, 10 * PRICE);
 }
+
+#[test]
+fn contracts_that_used_their_budget_keep_no_other_account_waiting() {
+    run(async {
+        let till = Till::start().await;
+        let config = till.config(till.world.chain.url(), "settle_ms = 29_000\ncontract_signatures = true");
+        // A week until the budget of contracts returns.
+        let gas = "contracts_usd = 0.05, party_usd = 0.05, period_seconds = 604_800";
+        let service = Service::start(&with_gas(&config, gas));
+        let api = service.anonymous();
+        let contract = Address::repeat_byte(0x80);
+        trap(&till, contract).await;
+        pay_until_settled(&api, &trapped(&till, contract), 1).await.expect(402);
+        assert_eq!(reverted(&till.world).await.1, 1);
+        // Another contract waits for its turn, or is refused with the time when it can pay; an account pays.
+        let other = Address::repeat_byte(0x81);
+        trap(&till, other).await;
+        let waits = pay(&api, &trapped(&till, other), 2).await;
+        println!("another contract, while the budget of contracts is spent: {} {}", waits.status, waits.text);
+        assert!([429, 503].contains(&waits.status.as_u16()) && waits.headers.contains_key("retry-after"));
+        pay_until_settled(&api, &till.order().header(), 3).await.expect(202);
+        assert_eq!((till.balance().await, reverted(&till.world).await.1), (PRICE, 1));
+    });
+}

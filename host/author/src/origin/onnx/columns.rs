@@ -11,7 +11,7 @@ use super::{
 use crate::origin::same_names;
 
 /// Where a tensor comes from.
-enum Source<'a> {
+enum TensorSource<'a> {
     Input(&'a Input),
     Operator(&'a Operator),
 }
@@ -25,7 +25,7 @@ pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Resul
     let constants = constants(graph);
     let (found, single) = source(graph, &constants, names.len(), ensemble.inputs.first(), false)?;
     match found {
-        Source::Input(input) => {
+        TensorSource::Input(input) => {
             let width = width(input)?;
             if width == names.len() {
                 return Ok(());
@@ -37,21 +37,21 @@ pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Resul
                 names.len()
             ))
         }
-        Source::Operator(node) if node.name == "Concat" => {
+        TensorSource::Operator(node) if node.name == "Concat" => {
             if let Some(why) = uninterpreted(node) {
                 return Err(why);
             }
             let inputs = node.inputs.iter().map(|input| match source(graph, &constants, 1, Some(input), single)?.0 {
-                Source::Input(input) if width(input)? == 1 => Ok(input.name.clone()),
-                Source::Input(input) => Err(format!(
+                TensorSource::Input(input) if width(input)? == 1 => Ok(input.name.clone()),
+                TensorSource::Input(input) => Err(format!(
                     "its input `{}` is joined with others and has several columns: export one input of all columns",
                     input.name
                 )),
-                Source::Operator(other) => Err(changed(other)),
+                TensorSource::Operator(other) => Err(changed(other)),
             });
             same_names(&inputs.collect::<Result<Vec<_>, _>>()?, names)
         }
-        Source::Operator(other) => Err(changed(other)),
+        TensorSource::Operator(other) => Err(changed(other)),
     }
 }
 
@@ -63,7 +63,7 @@ fn source<'a>(
     columns: usize,
     mut tensor: Option<&'a String>,
     mut single: bool,
-) -> Result<(Source<'a>, bool), String> {
+) -> Result<(TensorSource<'a>, bool), String> {
     // An operator comes after those that make its inputs, so no walk is longer than the list.
     for _ in 0..=graph.nodes.len() {
         let maker = graph.nodes.iter().find(|node| tensor.is_some_and(|tensor| node.outputs.contains(tensor)));
@@ -82,7 +82,7 @@ fn source<'a>(
                 }
                 tensor = node.inputs.first();
             }
-            Some(node) => return Ok((Source::Operator(node), single)),
+            Some(node) => return Ok((TensorSource::Operator(node), single)),
             None => {
                 let input = graph.inputs.iter().find(|input| Some(&input.name) == tensor);
                 let input = input.ok_or("the input of its trees is not among the inputs of the model")?;
@@ -92,7 +92,7 @@ fn source<'a>(
                         "its input `{}` has double precision, and its trees have single: export with FloatTensorType",
                         input.name
                     )),
-                    Some(FLOAT | DOUBLE) => Ok((Source::Input(input), single)),
+                    Some(FLOAT | DOUBLE) => Ok((TensorSource::Input(input), single)),
                     _ => Err(format!(
                         "its input `{}` has no figures of single precision: export with FloatTensorType",
                         input.name

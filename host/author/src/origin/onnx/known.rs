@@ -7,14 +7,14 @@ use super::proto::{Attribute, Graph, Operator};
 const ML: &str = "ai.onnx.ml";
 
 /// An attribute, and whether its value is one that is interpreted.
-type Known = (&'static str, fn(&Attribute) -> bool);
+type KnownAttribute = (&'static str, fn(&Attribute) -> bool);
 
 const ANY: fn(&Attribute) -> bool = |_| true;
 const ZERO: fn(&Attribute) -> bool = |attribute| attribute.int == 0;
 const COLUMNS: fn(&Attribute) -> bool = |attribute| matches!(attribute.int, 1 | -1);
 
 /// The attributes of an operator of this domain; `None` if it is not read.
-fn known(domain: &str, name: &str) -> Option<&'static [Known]> {
+fn known(domain: &str, name: &str) -> Option<&'static [KnownAttribute]> {
     Some(match (domain, name) {
         ("", "Identity" | "Mul" | "Div" | "Add" | "Sub" | "MatMul" | "Relu" | "Sigmoid" | "Tanh") => &[],
         ("", "Constant") => {

@@ -16,7 +16,7 @@ use super::{
     symbol::{Layers, Makes, Symbol, bounded, filled, moved},
 };
 use crate::{
-    network::{LAYERS, Network, WIDEST},
+    network::{LAYERS, NeuralNetwork, WIDEST},
     origin::same_names,
 };
 
@@ -24,8 +24,8 @@ const NOTHING: &str = "it computes nothing from its input";
 
 /// # Errors
 /// The operator that no model has, or what its columns are instead of the features.
-pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Network, String> {
-    let mut reader = Reader { constants: constants(graph), symbols: inputs(graph, names)? };
+pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<NeuralNetwork, String> {
+    let mut reader = NetworkReader { constants: constants(graph), symbols: inputs(graph, names)? };
     let linear = graph.nodes.iter().filter(|node| node.name.starts_with("Linear")).count();
     if linear > 1 {
         return Err("it has several linear models, as Bagging, Voting and CalibratedClassifierCV of scikit-learn do. \
@@ -37,7 +37,7 @@ pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Network, String> {
     }
     // A classifier has its label, a whole number or a text, before its scores.
     let is_label = |output: &&Input| matches!(output.element(), Some(element) if ![FLOAT, DOUBLE].contains(&element));
-    let mut found: Vec<Network> = Vec::new();
+    let mut found: Vec<NeuralNetwork> = Vec::new();
     for output in graph.outputs.iter().filter(|output| !is_label(output)) {
         found.push(match reader.symbols.get(output.name.as_str()) {
             Some(Symbol::Layers(layers)) => checked(layers.clone().network()?)?,
@@ -67,7 +67,7 @@ fn rest(symbol: &Symbol) -> Option<Layers> {
     (layers.makes == Makes::Results).then_some(layers)
 }
 
-fn checked(network: Network) -> Result<Network, String> {
+fn checked(network: NeuralNetwork) -> Result<NeuralNetwork, String> {
     let widest = network.layers.iter().map(|layer| layer.biases.len()).fold(network.columns.len(), usize::max);
     if widest > WIDEST || network.layers.len() > LAYERS {
         return Err(format!(
@@ -117,7 +117,7 @@ fn inputs<'a>(graph: &'a Graph, names: &[&str]) -> Result<HashMap<&'a str, Symbo
                 names.len()
             ));
         }
-        let symbol = of((0..columns).map(Network::figure).collect(), input);
+        let symbol = of((0..columns).map(NeuralNetwork::figure).collect(), input);
         return Ok(HashMap::from([(input.name.as_str(), symbol)]));
     }
     if let Some(wide) = inputs.iter().find(|input| width(input).is_ok_and(|columns| columns != 1)) {
@@ -130,15 +130,15 @@ fn inputs<'a>(graph: &'a Graph, names: &[&str]) -> Result<HashMap<&'a str, Symbo
         same_names(&inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>(), names)?;
     }
     let each = inputs.iter().enumerate();
-    Ok(each.map(|(at, input)| (input.name.as_str(), of(vec![Network::figure(at)], input))).collect())
+    Ok(each.map(|(at, input)| (input.name.as_str(), of(vec![NeuralNetwork::figure(at)], input))).collect())
 }
 
-struct Reader<'a> {
+struct NetworkReader<'a> {
     constants: HashMap<&'a str, Constant>,
     symbols: HashMap<&'a str, Symbol>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> NetworkReader<'a> {
     /// Follows the inputs of an operator to its outputs.
     fn step(&mut self, node: &'a Operator) {
         let known: Vec<&Symbol> = node.inputs.iter().filter_map(|input| self.symbols.get(input.as_str())).collect();

@@ -9,7 +9,7 @@ pub(crate) const INT64: i32 = 7;
 pub(crate) const DOUBLE: i32 = 11;
 
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Model {
+pub(crate) struct OnnxModel {
     #[prost(message, optional, tag = "7")]
     pub graph: Option<Graph>,
 }

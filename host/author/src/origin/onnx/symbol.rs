@@ -6,7 +6,7 @@ use tables::{
 };
 
 use crate::{
-    network::{Layer, Network},
+    network::{NetworkLayer, NeuralNetwork},
     predicts::Predicts,
 };
 
@@ -26,7 +26,7 @@ pub(crate) enum Symbol {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Layers {
     pub columns: Vec<Column>,
-    pub layers: Vec<Layer>,
+    pub layers: Vec<NetworkLayer>,
     pub makes: Makes,
 }
 
@@ -106,7 +106,7 @@ impl Layers {
         if !fits || self.makes != Makes::Results {
             return None;
         }
-        self.layers.push(Layer { weights, biases, activation: PLAIN });
+        self.layers.push(NetworkLayer { weights, biases, activation: PLAIN });
         Some(self)
     }
 
@@ -150,7 +150,7 @@ impl Layers {
     ///
     /// # Errors
     /// The last layer has several results.
-    pub(crate) fn network(mut self) -> Result<Network, String> {
+    pub(crate) fn network(mut self) -> Result<NeuralNetwork, String> {
         let Some(last) = self.layers.last_mut() else { return Err("it computes nothing".into()) };
         if last.biases.len() != 1 {
             return Err(
@@ -166,6 +166,6 @@ impl Layers {
             }
             Makes::Results => Predicts::Value("it has no Sigmoid or Softmax at its end".into()),
         };
-        Ok(Network { columns: self.columns, layers: self.layers, single: true, predicts })
+        Ok(NeuralNetwork { columns: self.columns, layers: self.layers, single: true, predicts })
     }
 }

@@ -4,7 +4,7 @@ use super::{
     proto::{Input, Size, TensorShape, TensorType, Type},
     *,
 };
-use crate::network::Network;
+use crate::network::NeuralNetwork;
 
 fn attribute(name: &str) -> Attribute {
     Attribute { name: name.to_owned(), ..Attribute::default() }
@@ -60,7 +60,7 @@ fn said(nodes: Vec<Operator>) -> Result<Forest, String> {
 fn of(nodes: Vec<Operator>, inputs: &[(&str, i64)], names: &[&str]) -> Result<Forest, String> {
     let input = |(name, columns): &(&str, i64)| Input { name: (*name).into(), holds: Some(tensor(1, *columns)) };
     let inputs = inputs.iter().map(input).collect();
-    let bytes = Model { graph: Some(Graph { nodes, inputs, ..Graph::default() }) }.encode_to_vec();
+    let bytes = OnnxModel { graph: Some(Graph { nodes, inputs, ..Graph::default() }) }.encode_to_vec();
     read(&graph(&bytes).expect("a graph"), names)
 }
 
@@ -199,7 +199,7 @@ fn a_classifier_predicts_the_log_odds_of_its_second_class() {
 }
 
 /// A model of these operators over one input of two columns, with constants.
-fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<Network, String> {
+fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<NeuralNetwork, String> {
     let constant = |(name, sizes, floats): &(&str, &[i64], &[f32])| Tensor {
         name: (*name).into(),
         sizes: sizes.to_vec(),

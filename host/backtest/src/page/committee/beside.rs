@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::{range, tables::hundred};
 use crate::{
-    grade::{Beside, Claimed, ClaimedRange, Estimate, Grade, Paired},
+    grade::{ClaimResult, ClaimedRange, ComparedValue, Estimate, Grade, Paired},
     page::html::{coloured, noted, row, table},
-    report::Report,
+    report::BacktestReport,
     words::{decimal, grouped, signed},
 };
 use assay_domain::ClaimVerdict;
@@ -21,7 +21,7 @@ fn counts(count: u64, bad: u64) -> Markup {
 }
 
 /// The name, the records, both AUCs and their difference with a conclusion.
-fn row(name: Markup, beside: &Beside, Paired { auc, model, difference }: Paired) -> Vec<Markup> {
+fn row(name: Markup, beside: &ComparedValue, Paired { auc, model, difference }: Paired) -> Vec<Markup> {
     let conclusion = match difference.interval {
         Some(interval) if interval.low > 0.0 => coloured(true, "the model ranks better"),
         Some(interval) if interval.high < 0.0 => coloured(false, "it ranks better alone"),
@@ -33,7 +33,7 @@ fn row(name: Markup, beside: &Beside, Paired { auc, model, difference }: Paired)
     row![name, counts(beside.count, beside.bad), cell(auc), cell(model), difference, conclusion]
 }
 
-fn rows(name: &str, beside: &Beside) -> Vec<Vec<Markup>> {
+fn rows(name: &str, beside: &ComparedValue) -> Vec<Vec<Markup>> {
     let within = beside.within.map(|paired| row(noted(name, "within dates"), beside, paired));
     let pooled = row(noted(name, "all dates together"), beside, beside.pooled);
     within.into_iter().chain([pooled]).collect()
@@ -67,7 +67,7 @@ pub(super) fn external(grade: &Grade) -> Markup {
 }
 
 /// Every claim of the model with its own table.
-pub(super) fn claims(report: &Report, grade: &Grade) -> Markup {
+pub(super) fn claims(report: &BacktestReport, grade: &Grade) -> Markup {
     html! {
         @if grade.claims.is_empty() {
             p { "The model claims no rate, so nothing here is a promise that was kept or broken." }
@@ -83,8 +83,8 @@ pub(super) fn claims(report: &Report, grade: &Grade) -> Markup {
     }
 }
 
-fn one(report: &Report, claim: &Claimed) -> Markup {
-    let Claimed { outcome, horizon_days, population, .. } = claim;
+fn one(report: &BacktestReport, claim: &ClaimResult) -> Markup {
+    let ClaimResult { outcome, horizon_days, population, .. } = claim;
     let what = format!("The share that is {outcome} within {horizon_days} days, of {population}");
     if let Some(why) = &claim.not_compared {
         return html! { p { (what) ": " (coloured(false, "not compared")) ", " (why) "." } };

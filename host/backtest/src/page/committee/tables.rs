@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::range;
 use crate::{
-    grade::{Band, Check, Grade, HeldOut, Power, Segment, Tenth},
+    grade::{Band, BoundCheck, Grade, GradeSegment, HeldOut, Power, Tenth},
     page::html::{coloured, folded, noted, psi, row, section as wrap, share, table},
-    report::Report,
+    report::BacktestReport,
     words::{decimal, grouped, percent, size},
 };
 use assay_domain::stats::Interval;
@@ -22,7 +22,7 @@ pub(super) fn checks(grade: &Grade) -> Markup {
     }
     let word = |passed: bool| if passed { "pass" } else { "fail" };
     let passed = grade.checks.iter().all(|check| check.passed);
-    let row = |check: &Check| row![check.bound, check.found, coloured(check.passed, word(check.passed))];
+    let row = |check: &BoundCheck| row![check.bound, check.found, coloured(check.passed, word(check.passed))];
     wrap(
         format!("Verdict on {}: {}", grade.model, word(passed)),
         "The bounds that were stated before this run, with --bounds; claims that fail count without being asked for.",
@@ -101,7 +101,7 @@ pub(super) fn tenths(grade: &Grade) -> Markup {
     table(caption, head, grade.tenths.iter().map(row))
 }
 
-pub(super) fn power(report: &Report, grade: &Grade) -> Markup {
+pub(super) fn power(report: &BacktestReport, grade: &Grade) -> Markup {
     let row = |power: &Power| {
         row![
             power.name,
@@ -159,7 +159,7 @@ pub(super) fn held_out(grade: &Grade) -> Markup {
 }
 
 pub(super) fn segments(grade: &Grade) -> Markup {
-    let row = |segment: &Segment| {
+    let row = |segment: &GradeSegment| {
         let auc = segment.auc.map_or_else(
             || noted("–", "fewer than 20 of a kind"),
             |auc| noted(decimal(auc.value, 3), range(auc.interval, 3)),
@@ -173,7 +173,7 @@ pub(super) fn segments(grade: &Grade) -> Markup {
             psi(segment.psi),
         ]
     };
-    let table = |caption: &str, list: &[Segment]| {
+    let table = |caption: &str, list: &[GradeSegment]| {
         let head = row!["Segment", "Records", "Bad rate", "AUC", "Mean score", "PSI of the scores"];
         table(caption, head, list.iter().map(row))
     };
@@ -191,7 +191,7 @@ pub(super) fn segments(grade: &Grade) -> Markup {
 }
 
 /// The months without a figure: those in which too little happened, and those between the others without a record.
-fn silent(months: &[Segment]) -> Markup {
+fn silent(months: &[GradeSegment]) -> Markup {
     let few: Vec<_> = months.iter().filter(|month| month.auc.is_none()).map(|month| month.name.as_str()).collect();
     let missing: Vec<_> = months
         .windows(2)

@@ -12,7 +12,8 @@ use crate::{
     prices::pure,
 };
 use assay_domain::{
-    Address, AssetClass, B256, EventCounts, Part, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
+    Address, AssetClass, AssetSide, B256, EventCounts, Part, PositionAsset, Protocol, Seen, Snapshot, U256,
+    features::features, time_from_unix,
 };
 use assay_evm::Call;
 use assay_lending::{
@@ -41,9 +42,23 @@ impl LendingTerms for Vault {
         let (supplied, borrowed, price) = (amount(0)?, amount(1)?, quote_usd?);
         let (supplied_usd, borrowed_usd) = (supplied * price, borrowed * price);
         let health_factor = answers.get(2).and_then(|answer| U256::abi_decode(answer.as_deref()?).ok());
+        let asset = |token, side, amount: f64, usd| PositionAsset {
+            token: Some(token),
+            symbol: None,
+            side,
+            amount: U256::from(amount),
+            decimals: 0,
+            usd,
+            liquidation_threshold: Some(0.8),
+            price_usd: Some(price),
+            account: MARKET.into_word(),
+        };
         let parts = HeldParts {
-            collateral: vec![(TOKENS[1], supplied_usd)],
-            debt: vec![(TOKENS[2], borrowed_usd)],
+            assets: vec![
+                asset(TOKENS[1], AssetSide::Collateral, supplied, supplied_usd),
+                asset(TOKENS[2], AssetSide::Debt, borrowed, borrowed_usd),
+            ],
+            mode: None,
             threshold: health_factor.map(|_| 0.8),
             health_factor: health_factor.map(f64::from),
             lacking: health_factor.is_none(),

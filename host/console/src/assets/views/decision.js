@@ -4,6 +4,7 @@ import { html, useState } from "../dom.js";
 import { Mark, Table, Time, figures } from "../parts.js";
 import { EXPLORERS, day, dollars, market, number, percent, range, several } from "../words.js";
 import { Scale } from "../charts/scale.js";
+import { PositionAssets } from "./position_assets.js";
 
 /** Positions that are shown at once. */
 const SHOWN = 4;
@@ -187,7 +188,12 @@ function Positions({ positions }) {
   const row = (position) => {
     const { supplied, borrowed, health_factor: factor } = position;
     return html`<tr>
-      <th scope="row">${market(position)}</th>
+      <th scope="row">
+        <details>
+          <summary>${market(position)}</summary>
+          <${PositionAssets} position=${position} />
+        </details>
+      </th>
       <td class="figure">${dollars(supplied)}</td>
       <td class="figure">${dollars(borrowed)}</td>
       <td class="figure">${borrowed > 0 ? (factor == null ? "not known" : number(factor)) : "no debt"}</td>

@@ -20,6 +20,7 @@
 
 mod events;
 mod position;
+mod rules;
 mod scaled;
 mod terms;
 mod tokens;

@@ -4,7 +4,9 @@
 use alloy::{primitives::Bytes, sol};
 
 use super::{
-    Version, scaled,
+    Version,
+    rules::{BASIS, Category, ReserveRules, Stated, getUserEModeCall},
+    scaled,
     terms::{PoolTerms, Reserve},
 };
 use crate::{
@@ -16,7 +18,7 @@ use crate::{
     },
     protocols::{Held, HeldParts, LendingTerms},
 };
-use assay_domain::{Address, U256};
+use assay_domain::{Address, AssetSide, PositionAsset, U256};
 use assay_evm::{Call, returned};
 
 sol! {
@@ -40,9 +42,6 @@ sol! {
 /// Scale of sums, in dollars or the quoted asset.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
-/// Basis points in a whole.
-const BASIS: f64 = 10_000.0;
-
 impl LendingTerms for PoolTerms {
     fn calls(&self, user: Address) -> Vec<Call> {
         let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
@@ -51,7 +50,8 @@ impl LendingTerms for PoolTerms {
         let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
         let account = Call::new(self.pool, &getUserAccountDataCall { user });
         let scaled = self.scaled_supplies().map(|reserve| Call::new(reserve.token, &scaledBalanceOfCall { user }));
-        balances.chain([prices, account]).chain(scaled).collect()
+        let mode = (self.version == Version::V3).then(|| Call::new(self.pool, &getUserEModeCall { user }));
+        balances.chain([prices, account]).chain(scaled).chain(mode).collect()
     }
 
     fn receipts(&self) -> Vec<Address> {
@@ -91,20 +91,22 @@ impl LendingTerms for PoolTerms {
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
         let prices = returned::<getAssetsPricesCall>(answers.get(self.reserves.len()))?;
         let (mut supplied, mut borrowed, mut assets) = (U256::ZERO, U256::ZERO, 0);
-        let (mut collateral, mut debts) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
         for (i, reserve) in self.reserves.iter().enumerate() {
-            let data = returned::<getUserReserveDataCall>(answers.get(i))?;
-            let (owned, owed) = self.worth(&data, *prices.get(i)?, reserve.decimals)?;
+            let (data, price) = (returned::<getUserReserveDataCall>(answers.get(i))?, *prices.get(i)?);
+            let debt = data.stableDebt.checked_add(data.variableDebt)?;
+            let owned = self.scaled(data.aTokenBalance, price, reserve.decimals)?;
+            let owed = self.scaled(debt, price, reserve.decimals)?;
             supplied = supplied.checked_add(owned)?;
             borrowed = borrowed.checked_add(owed)?;
             assets += u32::from(!data.aTokenBalance.is_zero());
-            if data.usageAsCollateral && !owned.is_zero() {
-                collateral.push((reserve.asset, owned));
-            }
-            if !owed.is_zero() {
-                debts.push((reserve.asset, owed));
-            }
+            let side =
+                if data.usageAsCollateral && !owned.is_zero() { AssetSide::Collateral } else { AssetSide::Deposit };
+            found.push((i, side, data.aTokenBalance, owned, price));
+            // A debt too small for its price is none.
+            found.push((i, AssetSide::Debt, if owed.is_zero() { U256::ZERO } else { debt }, owed, price));
         }
+        found.retain(|(_, _, amount, ..)| !amount.is_zero());
         let empty = supplied.is_zero() && borrowed.is_zero();
         let worth = match self.quote.asset {
             None => 1.0,
@@ -112,17 +114,30 @@ impl LendingTerms for PoolTerms {
             Some(_) => quote_usd?,
         };
         let dollars = |scaled| f64::from(scaled) / SCALE as f64 * worth;
-        let priced =
-            |of: Vec<(Address, U256)>| of.into_iter().map(|(asset, scaled)| (asset, dollars(scaled))).collect();
+        let asset = |(place, side, amount, scaled, price): (usize, AssetSide, U256, U256, U256)| {
+            let reserve = self.reserves.get(place)?;
+            Some(PositionAsset {
+                token: Some(reserve.asset),
+                symbol: Some(reserve.symbol.clone()).filter(|symbol| !symbol.is_empty()),
+                side,
+                amount,
+                decimals: reserve.decimals,
+                usd: dollars(scaled),
+                liquidation_threshold: None,
+                price_usd: Some(f64::from(price) / f64::from(self.quote.unit) * worth),
+                account: self.pool.into_word(),
+            })
+        };
         let data = returned::<getUserAccountDataCall>(answers.get(self.reserves.len() + 1));
-        let parts = HeldParts {
+        let mut parts = HeldParts {
             threshold: data.as_ref().and_then(threshold),
             health_factor: data.as_ref().and_then(health_factor),
             lacking: data.is_none() && !empty,
             unpriced: Vec::new(),
-            collateral: priced(collateral),
-            debt: priced(debts),
+            mode: None,
+            assets: found.iter().copied().filter_map(asset).collect(),
         };
+        self.add_rules(&mut parts, answers.get(self.mode_at()));
         let (supplied_usd, borrowed_usd) = (dollars(supplied), dollars(borrowed));
         Some(Held { supplied_usd, borrowed_usd, supplied_assets: assets, parts })
     }
@@ -209,10 +224,49 @@ impl PoolTerms {
             .filter(|(token, ..)| !token.is_zero())
     }
 
-    /// The wallet's supply and debt in a reserve, scaled.
-    fn worth(&self, data: &getUserReserveDataReturn, price: U256, decimals: u8) -> Option<(U256, U256)> {
-        let debt = data.stableDebt.checked_add(data.variableDebt)?;
-        Some((self.scaled(data.aTokenBalance, price, decimals)?, self.scaled(debt, price, decimals)?))
+    /// The place of the answer about the wallet's category of e-mode.
+    fn mode_at(&self) -> usize {
+        self.scaled_supplies().count().saturating_add(self.reserves.len()).saturating_add(2)
+    }
+
+    /// Adds the mode, and the threshold of each collateral if together they explain what the pool states.
+    fn add_rules(&self, parts: &mut HeldParts, category: Option<&Option<Bytes>>) {
+        let chosen = match self.version {
+            Version::V2 => Some(0),
+            Version::V3 => returned::<getUserEModeCall>(category).and_then(|id| u8::try_from(id).ok()),
+        };
+        let Some(chosen) = chosen else { return };
+        let reserve = |asset: &PositionAsset| {
+            let place = self.reserves.iter().position(|reserve| Some(reserve.asset) == asset.token)?;
+            Some((place, self.reserves.get(place)?.rules))
+        };
+        let is_collateral = |asset: &&mut PositionAsset| asset.side == AssetSide::Collateral;
+        let rules: Vec<ReserveRules> = parts
+            .assets
+            .iter()
+            .filter(|asset| asset.side == AssetSide::Collateral)
+            .filter_map(|asset| Some(reserve(asset)?.1))
+            .collect();
+        parts.mode = Category::mode(&self.categories, chosen, &rules);
+        let category = Category::find(&self.categories, chosen);
+        for asset in parts.assets.iter_mut().filter(is_collateral) {
+            // The pool states the threshold of a single collateral.
+            let single = parts.threshold.filter(|_| rules.len() == 1);
+            asset.liquidation_threshold = single
+                .or_else(|| reserve(asset).and_then(|(place, rules)| Category::threshold(category, place, &rules)));
+        }
+        let sum = |weight: &dyn Fn(&PositionAsset) -> f64| -> f64 {
+            parts.assets.iter().filter(|asset| asset.side == AssetSide::Collateral).map(weight).sum()
+        };
+        let weighted = sum(&|asset| asset.usd * asset.liquidation_threshold.unwrap_or(f64::NAN));
+        // The pool leaves out assets that secure nothing any more.
+        let collateral = sum(&|asset| if asset.liquidation_threshold == Some(0.0) { 0.0 } else { asset.usd });
+        let debt: f64 = parts.on(AssetSide::Debt).map(|(_, usd)| usd).sum();
+        let stated = Stated { threshold: parts.threshold, health_factor: parts.health_factor };
+        let mean = (collateral > 0.0).then(|| weighted / collateral);
+        if !stated.follows(mean, (debt > 0.0).then(|| weighted / debt)) {
+            parts.assets.iter_mut().for_each(|asset| asset.liquidation_threshold = None);
+        }
     }
 
     fn scaled(&self, amount: U256, price: U256, decimals: u8) -> Option<U256> {

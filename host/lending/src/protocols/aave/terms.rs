@@ -3,9 +3,12 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::Version;
+use super::{
+    Version,
+    rules::{Category, ReserveRules},
+};
 use crate::{config::MarketConfig, figures::balance::Interest};
-use assay_domain::{Address, B256, Protocol, U256};
+use assay_domain::{Address, B256, Protocol, U256, display_text};
 use assay_evm::{Block, Call, Client, Fault, returned};
 
 sol! {
@@ -37,6 +40,7 @@ pub(super) struct PoolTerms {
     pub oracle: Address,
     pub quote: QuoteUnit,
     pub reserves: Vec<Reserve>,
+    pub categories: Vec<Category>,
 }
 
 /// The unit of an oracle's prices.
@@ -48,9 +52,10 @@ pub(super) struct QuoteUnit {
     pub unit: U256,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reserve {
     pub asset: Address,
+    pub symbol: String,
     pub decimals: u8,
     /// The aToken, which represents a supply.
     pub token: Address,
@@ -63,6 +68,7 @@ pub(super) struct Reserve {
     /// The growth of supplies and of debts at the variable rate.
     pub supply: Interest,
     pub debt: Interest,
+    pub rules: ReserveRules,
 }
 
 /// The id of the data provider in v2 deployments: a first byte of 1.
@@ -74,6 +80,9 @@ const DATA_PROVIDER_V2: B256 = {
 
 /// The unit of oracles without `BASE_CURRENCY_UNIT`, which all quote in ether.
 const ETHER: u64 = 1_000_000_000_000_000_000;
+
+/// Maximum length of a token's symbol.
+const MOST_SYMBOL: usize = 32;
 
 /// A pool's data provider and oracle.
 type Helpers = (Option<Address>, Option<Address>);
@@ -92,9 +101,9 @@ pub(super) async fn look_up(
 ) -> Result<Vec<Option<PoolTerms>>, Fault> {
     let helpers = helpers(client, pools, at.hash).await?;
     let listings = listings(client, &helpers, at.hash).await?;
-    let reserves = reserves(client, &helpers, &listings, at).await?;
+    let reserves = reserves(client, pools, &helpers, &listings, at).await?;
     let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
-    let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
+    let whole = parts.map(|((((data_provider, oracle), (_, quote)), (reserves, categories)), pool)| {
         let (pool, version) = (pool.address, version(pool));
         Some(PoolTerms {
             version,
@@ -103,6 +112,7 @@ pub(super) async fn look_up(
             oracle: oracle?,
             quote: quote?,
             reserves: reserves?,
+            categories,
         })
     });
     let mut found: Vec<_> = whole.collect();
@@ -155,31 +165,51 @@ async fn listings(client: &Client, helpers: &[Helpers], at: B256) -> Result<Vec<
     Ok(answers.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect())
 }
 
-/// The reserves of each pool; `None` if the list or one of its reserves is missing.
+/// The reserves of each pool and its categories of e-mode; no reserves if the list or one of its reserves is missing.
 async fn reserves(
     client: &Client,
+    pools: &[&MarketConfig],
     helpers: &[Helpers],
     listings: &[Listing],
     at: Block,
-) -> Result<Vec<Option<Vec<Reserve>>>, Fault> {
-    let three = |(data_provider, asset): (Address, Address)| {
-        [
+) -> Result<Vec<(Option<Vec<Reserve>>, Vec<Category>)>, Fault> {
+    let of_reserve = |version, data_provider, asset| {
+        let three = [
             Call::new(asset, &decimalsCall {}),
             Call::new(data_provider, &getReserveTokensAddressesCall { asset }),
             Call::new(data_provider, &getReserveDataCall { asset }),
-        ]
+        ];
+        three.into_iter().chain(ReserveRules::calls(version, data_provider, asset))
     };
-    let assets = listings.iter().zip(helpers).flat_map(|((tokens, _), (data_provider, _))| {
-        tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
-    });
-    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at.hash).await?;
-    let mut answers = answers.chunks(3);
-    let mut of_pool = |tokens: &Vec<TokenData>| {
-        // Every asset consumes its answers, even after one that failed.
-        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, at.time)).collect();
-        found.into_iter().collect()
+    let mut calls = Vec::new();
+    let mut counts = Vec::new();
+    for ((pool, (data_provider, _)), (tokens, _)) in pools.iter().zip(helpers).zip(listings) {
+        let (version, data_provider) = (version(pool), data_provider.unwrap_or_default());
+        let before = calls.len();
+        let assets = tokens.iter().flatten().map(|token| token.tokenAddress);
+        calls.extend(assets.flat_map(|asset| of_reserve(version, data_provider, asset)));
+        let of_reserves = calls.len().saturating_sub(before);
+        let of_categories = if tokens.is_some() { Category::calls(version, pool.address) } else { Vec::new() };
+        counts.push((of_reserves, of_categories.len()));
+        calls.extend(of_categories);
+    }
+    let answers = client.calls(&calls, at.hash).await?;
+    let mut rest = answers.as_slice();
+    let mut take = |count: usize| {
+        let (own, after) = rest.split_at(count.min(rest.len()));
+        rest = after;
+        own
     };
-    Ok(listings.iter().map(|(tokens, _)| tokens.as_ref().and_then(&mut of_pool)).collect())
+    let of_pool = |((tokens, _), (of_reserves, of_categories)): (&Listing, (usize, usize))| {
+        let (answers, categories) = (take(of_reserves), Category::read(take(of_categories)));
+        let found = tokens.as_ref().and_then(|tokens| {
+            let each = of_reserves.checked_div(tokens.len()).unwrap_or_default().max(1);
+            let each = tokens.iter().zip(answers.chunks(each));
+            each.map(|(token, answers)| reserve(token, answers, at.time)).collect()
+        });
+        (found, categories)
+    };
+    Ok(listings.iter().zip(counts).map(of_pool).collect())
 }
 
 /// Adds the rewards controllers to the reserves of v2.
@@ -203,14 +233,15 @@ async fn add_rewards(
 }
 
 /// `now` is the time of the state that answered.
-fn reserve(asset: Address, answers: &[Option<Bytes>], now: u64) -> Option<Reserve> {
+fn reserve(token: &TokenData, answers: &[Option<Bytes>], now: u64) -> Option<Reserve> {
     let decimals = returned::<decimalsCall>(answers.first())?;
     let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
     let Grown { supply, debt, touched, rates } = answers.get(2)?.as_deref().and_then(|data| Grown::of(data))?;
     let interest = |index, rate| Some(Interest::of(index, touched)?.paying(rate, now));
     let (supply, debt) = (interest(supply, rates.0)?, interest(debt, rates.1)?);
     Some(Reserve {
-        asset,
+        asset: token.tokenAddress,
+        symbol: display_text(&token.symbol, MOST_SYMBOL),
         decimals,
         token: tokens.aToken,
         debt_token: tokens.variableDebt,
@@ -218,6 +249,7 @@ fn reserve(asset: Address, answers: &[Option<Bytes>], now: u64) -> Option<Reserv
         rewards: None,
         supply,
         debt,
+        rules: ReserveRules::read(answers.get(3..).unwrap_or_default()),
     })
 }
 

@@ -22,7 +22,7 @@ use crate::{
     protocols::{Held, LendingTerms},
     tolerances,
 };
-use assay_domain::{Address, U256};
+use assay_domain::{Address, AssetSide, PositionAsset, U256};
 use assay_evm::{Call, returned};
 
 sol! {
@@ -93,16 +93,30 @@ impl LendingTerms for CometTerms {
         held.supplied_usd = base_worth(supplied);
         held.borrowed_usd = base_worth(borrowed);
         held.supplied_assets += u32::from(!supplied.is_zero());
-        if held.borrowed_usd > 0.0 {
-            held.parts.debt.push((self.base, held.borrowed_usd));
+        // The market compares its own prices, in dollars or in the base asset.
+        let quoted = if self.quoted_in_dollars(base).is_some() { 1.0 } else { base_usd };
+        let priced = |price: U256| Some(f64::from(price) / ONE as f64 * quoted);
+        for (side, amount) in [(AssetSide::Deposit, supplied), (AssetSide::Debt, borrowed)] {
+            if !amount.is_zero() {
+                held.parts.assets.push(PositionAsset {
+                    usd: base_worth(amount),
+                    price_usd: priced(base),
+                    ..self.asset(self.base, side, amount, self.base_scale)
+                });
+            }
         }
         let mut weighted = 0.0;
         for (asset, balance, answer) in collateral {
-            let usd =
-                f64::from(balance) / f64::from(asset.scale) * (f64::from(price(answer)?) / f64::from(base)) * base_usd;
+            let (price, threshold) = (price(answer)?, asset.factor as f64 / FACTOR);
+            let usd = f64::from(balance) / f64::from(asset.scale) * (f64::from(price) / f64::from(base)) * base_usd;
             held.supplied_usd += usd;
-            weighted += usd * (asset.factor as f64 / FACTOR);
-            held.parts.collateral.push((asset.token, usd));
+            weighted += usd * threshold;
+            held.parts.assets.push(PositionAsset {
+                usd,
+                liquidation_threshold: Some(threshold),
+                price_usd: priced(price),
+                ..self.asset(asset.token, AssetSide::Collateral, balance, asset.scale)
+            });
         }
         held.parts.weigh(weighted);
         Some(held)
@@ -147,6 +161,22 @@ impl LendingTerms for CometTerms {
 }
 
 impl CometTerms {
+    /// An asset without its price.
+    fn asset(&self, token: Address, side: AssetSide, amount: U256, scale: U256) -> PositionAsset {
+        let decimals = scale.checked_log10().and_then(|decimals| u8::try_from(decimals).ok()).unwrap_or_default();
+        PositionAsset {
+            token: Some(token),
+            symbol: None,
+            side,
+            amount,
+            decimals,
+            usd: 0.0,
+            liquidation_threshold: None,
+            price_usd: None,
+            account: self.market.into_word(),
+        }
+    }
+
     /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in
     /// dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {

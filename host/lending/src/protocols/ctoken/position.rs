@@ -1,5 +1,6 @@
 //! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both as of the
-//! market's last use, priced by the Comptroller's oracle.
+//! market's last use, priced by the Comptroller's oracle. The Comptroller liquidates by these figures, over all markets
+//! that the wallet entered.
 //!
 //! Also detects whether the wallet ever had a debt, for histories that show none. Each borrowing and repayment writes
 //! the market's index next to the debt, even if no debt is left. No call returns it, so it is read from the cToken's
@@ -22,9 +23,9 @@ use crate::{
         hints::Hint,
         record::Side,
     },
-    protocols::{Held, LendingTerms},
+    protocols::{AccountView, Held, LendingTerms},
 };
-use assay_domain::{Address, U256};
+use assay_domain::{Address, AssetSide, PositionAsset, U256};
 use assay_evm::{Call, returned};
 
 sol! {
@@ -32,6 +33,9 @@ sol! {
         uint256 error, uint256 cTokenBalance, uint256 borrowBalance, uint256 exchangeRateMantissa);
     function getUnderlyingPrice(address cToken) external view returns (uint256 price);
     function checkMembership(address account, address cToken) external view returns (bool entered);
+    function getAssetsIn(address account) external view returns (address[] cTokens);
+    function getAccountLiquidity(address account) external view returns (
+        uint256 error, uint256 liquidity, uint256 shortfall);
 }
 
 /// Exchange rates are multiples of 10^-18 of the smallest unit.
@@ -49,11 +53,23 @@ impl LendingTerms for CTokenTerms {
     }
 
     fn calls(&self, account: Address) -> Vec<Call> {
-        vec![
+        let mut calls = vec![
             Call::new(self.ctoken, &getAccountSnapshotCall { account }),
             Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
             Call::new(self.ctoken, &borrowIndexCall {}),
-        ]
+        ];
+        if self.asks_for_all {
+            calls.push(Call::new(self.comptroller, &getAssetsInCall { account }));
+            calls.push(Call::new(self.comptroller, &getAccountLiquidityCall { account }));
+        }
+        calls
+    }
+
+    fn account(&self, answers: &[Option<Bytes>]) -> Option<AccountView> {
+        let members = returned::<getAssetsInCall>(answers.get(3))?;
+        let liquidity = returned::<getAccountLiquidityCall>(answers.get(4)).filter(|answer| answer.error.is_zero())?;
+        let room = f64::from(liquidity.liquidity) - f64::from(liquidity.shortfall);
+        Some(AccountView { account: self.comptroller.into_word(), members, room_usd: room / RATE as f64 })
     }
 
     fn traces(&self, account: Address) -> Vec<Call> {
@@ -105,12 +121,26 @@ impl LendingTerms for CTokenTerms {
         // An oracle returns 0 if it has no price.
         let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
         let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
-        Some(Held {
-            supplied_usd: dollars(supplied)?,
-            borrowed_usd: dollars(borrowed)?,
-            supplied_assets: u32::from(!supplied.is_zero()),
-            ..Held::default()
-        })
+        let (supplied_usd, borrowed_usd) = (dollars(supplied)?, dollars(borrowed)?);
+        let mut held =
+            Held { supplied_usd, borrowed_usd, supplied_assets: u32::from(!supplied.is_zero()), ..Held::default() };
+        let sides = [(AssetSide::Collateral, supplied, supplied_usd), (AssetSide::Debt, borrowed, borrowed_usd)];
+        for (side, amount, usd) in sides.into_iter().filter(|(_, amount, _)| !amount.is_zero()) {
+            let Some(decimals) = self.decimals else { continue };
+            let factor = self.factor.filter(|_| side == AssetSide::Collateral);
+            held.parts.assets.push(PositionAsset {
+                token: self.underlying,
+                symbol: None,
+                side,
+                amount,
+                decimals,
+                usd,
+                liquidation_threshold: factor.map(|factor| f64::from(factor) / RATE as f64),
+                price_usd: Some(f64::from(price) / PRICE * 10_f64.powi(decimals.into())),
+                account: self.comptroller.into_word(),
+            });
+        }
+        Some(held)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The terms of a cToken: its Comptroller, its underlying token, its oracle, and the dialect of its rewards.
 
+use std::collections::BTreeSet;
+
 use alloy::{primitives::Bytes, sol};
 
 use super::dialect::Rewards;
@@ -13,6 +15,9 @@ sol! {
     function symbol() external view returns (string symbol);
     function oracle() external view returns (address oracle);
     function borrowIndex() external view returns (uint256 index);
+    function decimals() external view returns (uint8 decimals);
+    /// Forks return more.
+    function markets(address cToken) external view returns (bool isListed, uint256 collateralFactor);
 }
 
 /// The storage slot of a cToken's borrow index. cTokens of May 2019, whose decimals take a slot, use the next one.
@@ -32,7 +37,18 @@ pub(super) struct CTokenTerms {
     pub rewards: Option<Rewards>,
     /// The storage slot of its debts; `None` if unknown.
     pub debts_at: Option<u64>,
+    /// Of the underlying token; `None` if it does not return them.
+    pub decimals: Option<u8>,
+    /// The share of a deposit that debts may reach, times 10^18; `None` if the Comptroller does not return it.
+    pub factor: Option<U256>,
+    /// Whether this market asks the Comptroller about all of its markets.
+    pub asks_for_all: bool,
 }
+
+/// The decimals of every native currency.
+const NATIVE_DECIMALS: u8 = 18;
+/// The Comptroller's answers before those about the dialects.
+const OWN_ANSWERS: usize = 3;
 
 impl CTokenTerms {
     /// Looks up the terms of `ctokens` together, in two round trips. `None` for a contract that does not answer like a
@@ -59,24 +75,40 @@ impl CTokenTerms {
         let answers = answers?;
         let each = ctokens.iter().zip(answers.chunks(4)).zip(stored.chunks(2));
         let found: Vec<_> = each.map(|(((ctoken, _), answers), stored)| Self::bare(*ctoken, answers, stored)).collect();
-        let three = |terms: &Option<Self>| {
-            let (market, comptroller) =
-                terms.as_ref().map(|terms| (terms.ctoken, terms.comptroller)).unwrap_or_default();
+        let all = |terms: &Option<Self>| {
+            let (market, comptroller, token) = terms
+                .as_ref()
+                .map(|terms| (terms.ctoken, terms.comptroller, terms.underlying.unwrap_or_default()))
+                .unwrap_or_default();
             let index = |dialect: Dialect| dialect.ask_index(comptroller, market, market);
-            std::iter::once(Call::new(comptroller, &oracleCall {})).chain(Dialect::ALL.map(index))
+            let own = [
+                Call::new(comptroller, &oracleCall {}),
+                Call::new(comptroller, &marketsCall { cToken: market }),
+                Call::new(token, &decimalsCall {}),
+            ];
+            own.into_iter().chain(Dialect::ALL.map(index))
         };
-        let answers = client.calls(&found.iter().flat_map(three).collect::<Vec<_>>(), at).await?;
-        let each = answers.chunks(1 + Dialect::ALL.len()).zip(ctokens);
-        Ok(found.into_iter().zip(each).map(|(terms, (answers, (_, said)))| terms?.whole(answers, *said)).collect())
+        let answers = client.calls(&found.iter().flat_map(all).collect::<Vec<_>>(), at).await?;
+        let each = answers.chunks(OWN_ANSWERS + Dialect::ALL.len()).zip(ctokens);
+        let whole = found.into_iter().zip(each).map(|(terms, (answers, (_, said)))| terms?.whole(answers, *said));
+        let mut comptrollers = BTreeSet::new();
+        let mut first = |terms: Self| Self { asks_for_all: comptrollers.insert(terms.comptroller), ..terms };
+        Ok(whole.map(|terms| terms.map(&mut first)).collect())
     }
 
-    /// Adds the Comptroller's answers: its oracle, and an index in each dialect.
+    /// Adds the Comptroller's answers: its oracle, the market's factor, and an index in each dialect.
     pub(super) fn whole(self, answers: &[Option<Bytes>], said: Option<Dialect>) -> Option<Self> {
-        let (oracle, indexes) = answers.split_first()?;
-        let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
+        let (own, indexes) = answers.split_at_checked(OWN_ANSWERS)?;
+        let oracle = returned::<oracleCall>(own.first()).filter(|oracle| !oracle.is_zero())?;
+        let factor = returned::<marketsCall>(own.get(1)).filter(|market| market.isListed);
+        let factor = factor.map(|market| market.collateralFactor);
+        let decimals = match self.underlying {
+            Some(_) => returned::<decimalsCall>(own.get(2)),
+            None => Some(NATIVE_DECIMALS),
+        };
         let dialect = said.or_else(|| Dialect::answering(indexes));
         let rewards = dialect.and_then(|dialect| dialect.rewards(self.comptroller, indexes));
-        Some(Self { oracle, dialect, rewards, ..self })
+        Some(Self { oracle, dialect, rewards, decimals, factor, ..self })
     }
 
     /// `stored` are the values of the slots that may hold the index.
@@ -92,7 +124,17 @@ impl CTokenTerms {
             .zip(INDEX_AT + DEBTS_AFTER..)
             .find(|(stored, _)| index.is_some() && **stored == index)
             .map(|(_, at)| at);
-        let (oracle, dialect, rewards) = (Address::ZERO, None, None);
-        known.then_some(Self { ctoken, comptroller, underlying, oracle, dialect, rewards, debts_at })
+        known.then_some(Self {
+            ctoken,
+            comptroller,
+            underlying,
+            oracle: Address::ZERO,
+            dialect: None,
+            rewards: None,
+            debts_at,
+            decimals: None,
+            factor: None,
+            asks_for_all: false,
+        })
     }
 }

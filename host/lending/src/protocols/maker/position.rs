@@ -19,7 +19,7 @@ use crate::{
     figures::{balance::Balance, hints::Alias, record::Side},
     protocols::{Held, LendingTerms, MarketTerms, Parts, Used},
 };
-use assay_domain::{Address, B256, Prices, U256};
+use assay_domain::{Address, AssetSide, B256, PositionAsset, Prices, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
 
 sol! {
@@ -43,6 +43,7 @@ sol! {
 }
 
 /// Units of collateral and debt in the Vat have 18 decimals.
+const PLACES: u8 = 18;
 const DECIMALS: f64 = 1e18;
 const LOST: &str = "the wallet's proxy belongs to another wallet now, and what the wallet did with it is not known";
 
@@ -187,9 +188,11 @@ impl VaultHolding {
         if !owed.is_zero() {
             let debt = f64::from(owed) / f64::from(RAY) / DECIMALS * dai.1?;
             held.borrowed_usd += debt;
-            held.parts.debt.push((dai.0, debt));
-            let health = f64::from(self.allowed()?) / f64::from(owed);
-            held.parts.health_factor = Some(held.parts.health_factor.map_or(health, |least| least.min(health)));
+            // The protocol counts a DAI at the price that it aims for.
+            let par = f64::from(par) / f64::from(RAY);
+            let amount = owed.checked_div(RAY)?;
+            held.parts.assets.push(self.asset(dai.0, AssetSide::Debt, amount, (debt, Some(par))));
+            held.parts.nearest(f64::from(self.allowed()?) / f64::from(owed));
         }
         if self.collateral.is_zero() {
             return Some(());
@@ -197,15 +200,38 @@ impl VaultHolding {
         match self.price(par) {
             Some(price) => {
                 let usd = f64::from(self.collateral) / DECIMALS * price;
+                let ratio = f64::from(self.kind.ratio);
                 held.supplied_usd += usd;
-                *weighted += usd * f64::from(RAY) / f64::from(self.kind.ratio);
-                held.parts.collateral.push((token, usd));
+                *weighted += usd * f64::from(RAY) / ratio;
+                let asset = self.asset(token, AssetSide::Collateral, self.collateral, (usd, Some(price)));
+                let liquidation_threshold = Some(f64::from(RAY) / ratio);
+                held.parts.assets.push(PositionAsset { liquidation_threshold, ..asset });
             }
             // A debt without its collateral would be misleading.
             None if !owed.is_zero() => return None,
             None => held.parts.unpriced.push(token),
         }
         Some(())
+    }
+
+    fn asset(
+        &self,
+        token: Address,
+        side: AssetSide,
+        amount: U256,
+        (usd, price_usd): (f64, Option<f64>),
+    ) -> PositionAsset {
+        PositionAsset {
+            token: Some(token),
+            symbol: None,
+            side,
+            amount,
+            decimals: PLACES,
+            usd,
+            liquidation_threshold: None,
+            price_usd,
+            account: self.id,
+        }
     }
 }
 
@@ -236,8 +262,7 @@ impl LendingTerms for Holdings {
         for holding in &self.holdings {
             holding.add(self.par, dai, (&mut held, &mut weighted))?;
         }
-        let all: f64 = held.parts.collateral.iter().map(|(_, usd)| *usd).sum();
-        held.parts.threshold = (all > 0.0).then(|| weighted / all);
+        held.parts.weigh_collateral(weighted);
         let supplied = self.holdings.iter().filter(|holding| !holding.collateral.is_zero());
         let supplied: BTreeSet<Address> = supplied.map(|holding| holding.kind.token).collect();
         held.supplied_assets = u32::try_from(supplied.len()).ok()?;

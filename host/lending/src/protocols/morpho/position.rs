@@ -11,13 +11,13 @@ use std::{
 
 use alloy::{primitives::Bytes, sol};
 
-use super::math::{MorphoTotals, WAD, most_debt};
+use super::math::{MorphoTotals, ORACLE_SCALE, WAD, most_debt};
 use crate::{
     asset::Asset,
     figures::{balance::Balance, record::Side},
-    protocols::{Held, HeldParts, LendingTerms, MarketTerms, Parts},
+    protocols::{Held, LendingTerms, MarketTerms, Parts},
 };
-use assay_domain::{Address, B256, Prices, U256};
+use assay_domain::{Address, AssetSide, B256, PositionAsset, Prices, U256};
 use assay_evm::{Block, Call, Client, Fault, client::Bounds, returned};
 
 sol! {
@@ -116,13 +116,12 @@ impl UsedMarkets {
         asked.into_iter().collect()
     }
 
-    /// The number of smallest units in one whole token; `None` for a token without a price.
-    fn unit(&self, token: Address, answers: &MorphoAnswers<'_>) -> Option<f64> {
-        let decimals = match self.priced.get(&token)? {
-            Some(configured) => *configured,
-            None => returned::<decimalsCall>(*answers.get(&MorphoQuestion::Decimals(token))?)?,
-        };
-        Some(10_f64.powi(decimals.into()))
+    /// The decimals of a token; `None` for a token without a price.
+    fn decimals(&self, token: Address, answers: &MorphoAnswers<'_>) -> Option<u8> {
+        match self.priced.get(&token)? {
+            Some(configured) => Some(*configured),
+            None => returned::<decimalsCall>(*answers.get(&MorphoQuestion::Decimals(token))?),
+        }
     }
 
     /// Adds the position at `place` to `held`, and returns its collateral in dollars times its threshold.
@@ -134,39 +133,64 @@ impl UsedMarkets {
         prices: &Prices,
         held: &mut Held,
     ) -> Option<f64> {
-        let MorphoPosition { params, collateral, .. } = position;
+        let MorphoPosition { id, params, collateral, .. } = position;
         let totals = position.totals(self.now, answers.get(&MorphoQuestion::Rate(place)).copied().flatten())?;
         let (supplied, borrowed) = (totals.supplied(position.supply_shares)?, totals.borrowed(position.borrow_shares)?);
-        let usd = |token: Address, amount: U256| {
-            let unit = self.unit(token, answers)?;
-            prices.get(&Some(token)).map(|price| f64::from(amount) / unit * price.usd)
+        let asset = |side, token: Address, amount: U256| {
+            let decimals = self.decimals(token, answers)?;
+            let price = prices.get(&Some(token))?.usd;
+            let usd = f64::from(amount) / 10_f64.powi(decimals.into()) * price;
+            let (token, symbol, price_usd) = (Some(token), None, Some(price));
+            let liquidation_threshold = None;
+            Some(PositionAsset {
+                token,
+                symbol,
+                side,
+                amount,
+                decimals,
+                usd,
+                liquidation_threshold,
+                price_usd,
+                account: *id,
+            })
         };
+        let price = returned::<priceCall>(answers.get(&MorphoQuestion::Price(place)).copied().flatten());
+        // The market's price of the collateral, if it secures a debt whose token has decimals and a price.
+        let mut priced = None;
         if !borrowed.is_zero() {
-            let debt = usd(params.loanToken, borrowed)?;
-            held.borrowed_usd += debt;
-            held.parts.debt.push((params.loanToken, debt));
-            let price = returned::<priceCall>(answers.get(&MorphoQuestion::Price(place)).copied().flatten());
+            let debt = asset(AssetSide::Debt, params.loanToken, borrowed)?;
+            held.borrowed_usd += debt.usd;
             match price.and_then(|price| most_debt(*collateral, price, params.lltv)) {
-                Some(most) => {
-                    let health = f64::from(most) / f64::from(borrowed);
-                    held.parts.health_factor = Some(held.parts.health_factor.map_or(health, |least| least.min(health)));
-                }
+                Some(most) => held.parts.nearest(f64::from(most) / f64::from(borrowed)),
                 None => held.parts.lacking = true,
             }
+            priced = price.map(|price| (price, debt.decimals, debt.price_usd));
+            held.parts.assets.push(debt);
         }
         if !supplied.is_zero() {
-            match usd(params.loanToken, supplied) {
-                Some(usd) => held.supplied_usd += usd,
+            match asset(AssetSide::Deposit, params.loanToken, supplied) {
+                Some(asset) => {
+                    held.supplied_usd += asset.usd;
+                    held.parts.assets.push(asset);
+                }
                 None => held.parts.unpriced.push(params.loanToken),
             }
         }
         let mut weighted = 0.0;
         if !collateral.is_zero() {
-            match usd(params.collateralToken, *collateral) {
-                Some(usd) => {
-                    held.supplied_usd += usd;
-                    weighted = usd * (f64::from(params.lltv) / f64::from(WAD));
-                    held.parts.collateral.push((params.collateralToken, usd));
+            match asset(AssetSide::Collateral, params.collateralToken, *collateral) {
+                Some(mut asset) => {
+                    let threshold = f64::from(params.lltv) / f64::from(WAD);
+                    held.supplied_usd += asset.usd;
+                    weighted = asset.usd * threshold;
+                    asset.liquidation_threshold = Some(threshold);
+                    if !borrowed.is_zero() {
+                        asset.price_usd = priced.and_then(|(price, decimals, loan)| {
+                            let whole = 10_f64.powi(i32::from(asset.decimals) - i32::from(decimals));
+                            Some(f64::from(price) / f64::from(ORACLE_SCALE) * whole * loan?)
+                        });
+                    }
+                    held.parts.assets.push(asset);
                 }
                 // A debt without its collateral would be misleading.
                 None if !borrowed.is_zero() => return None,
@@ -216,9 +240,7 @@ impl LendingTerms for UsedMarkets {
             // The market that did not answer may be nearer.
             held.parts.health_factor = None;
         }
-        let HeldParts { collateral, threshold, .. } = &mut held.parts;
-        let all: f64 = collateral.iter().map(|(_, usd)| *usd).sum();
-        *threshold = (all > 0.0).then(|| weighted / all);
+        held.parts.weigh_collateral(weighted);
         let supplied: BTreeSet<Address> = self.positions.iter().flat_map(MorphoPosition::supplied).collect();
         held.supplied_assets = u32::try_from(supplied.len()).ok()?;
         Some(held)

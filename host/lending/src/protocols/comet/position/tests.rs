@@ -51,10 +51,28 @@ fn a_market_in_dollars_and_a_market_in_its_base_asset() {
 fn a_health_factor_is_collateral_at_its_factor_over_debt() {
     let held = terms().held(&answers(0, 1_000_000_000, ONE, 2 * ETHER, 2_000 * ONE), Some(1.0)).unwrap();
     assert_eq!((held.parts.threshold, held.parts.health_factor), (Some(0.85), Some(3.4)));
-    assert_eq!(held.parts.collateral, [(Address::repeat_byte(2), 4_000.0)]);
-    assert_eq!(held.parts.debt, [(Address::repeat_byte(1), 1_000.0)]);
+    let on = |side| held.parts.on(side).collect::<Vec<_>>();
+    assert_eq!(on(AssetSide::Collateral), [(Address::repeat_byte(2), 4_000.0)]);
+    assert_eq!(on(AssetSide::Debt), [(Address::repeat_byte(1), 1_000.0)]);
     let supplied = terms().held(&answers(3_000_000, 0, ONE, 0, ONE), Some(1.0)).unwrap();
     assert_eq!((supplied.parts.threshold, supplied.parts.health_factor), (None, None));
+}
+
+#[test]
+fn each_asset_has_the_price_of_the_market() {
+    // The feeds quote in dollars: the base asset at 1.01. Elsewhere it costs 1.
+    let held = terms().held(&answers(0, 1_000_000_000, 101 * ONE / 100, 2 * ETHER, 2_000 * ONE), Some(1.0)).unwrap();
+    let prices: Vec<_> = held.parts.assets.iter().map(|asset| (asset.side, asset.price_usd.unwrap())).collect();
+    assert_eq!(prices, [(AssetSide::Debt, 1.01), (AssetSide::Collateral, 2_000.0)]);
+    let amounts: Vec<_> = held.parts.assets.iter().map(|asset| asset.tokens()).collect();
+    assert_eq!(amounts, [1_000.0, 2.0]);
+    assert_eq!(held.parts.assets[1].liquidation_threshold, Some(0.85));
+    // They quote in the base asset, which costs 2,000 dollars.
+    let held = terms().held(&answers(0, 1_000_000, ONE, 2 * ETHER, 3 * ONE / 2), Some(2_000.0)).unwrap();
+    assert_eq!(
+        held.parts.assets.iter().map(|asset| asset.price_usd).collect::<Vec<_>>(),
+        [Some(2_000.0), Some(3_000.0)]
+    );
 }
 
 #[test]

@@ -17,6 +17,9 @@ fn terms() -> CTokenTerms {
         dialect: Some(Dialect::Compound),
         rewards: Dialect::Compound.rewards(Address::repeat_byte(2), &[]),
         debts_at: Some(16),
+        decimals: Some(18),
+        factor: Some(U256::from(RATE) / U256::from(2)),
+        asks_for_all: true,
     }
 }
 
@@ -117,4 +120,26 @@ fn the_comptroller_says_whose_names_its_rewards_have() {
     let distributed = Dialect::ALL.map(|dialect| *topics(Some(dialect)).last().unwrap());
     assert_eq!(distributed[0], b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6"));
     assert_eq!(distributed[1], b256!("0x837bdc11fca9f17ce44167944475225a205279b17e88c791c3b1f66f354668fb"));
+}
+
+#[test]
+fn one_market_asks_about_all_of_them() {
+    let members = vec![Address::repeat_byte(1), Address::repeat_byte(2)];
+    let assets = Some(Bytes::from(getAssetsInCall::abi_encode_returns(&members)));
+    let liquidity = |error: u64, liquidity: u64, shortfall: u64| {
+        let ether = |whole: u64| U256::from(whole) * U256::from(RATE);
+        let [liquidity, shortfall] = [liquidity, shortfall].map(ether);
+        let answer = getAccountLiquidityReturn { error: U256::from(error), liquidity, shortfall };
+        Some(Bytes::from(getAccountLiquidityCall::abi_encode_returns(&answer)))
+    };
+    let room =
+        |answer: Option<Bytes>| terms().account(&[None, None, None, assets.clone(), answer]).map(|of| of.room_usd);
+    assert_eq!(
+        [liquidity(0, 50, 0), liquidity(0, 0, 7), liquidity(3, 0, 0), None].map(room),
+        [Some(50.0), Some(-7.0), None, None]
+    );
+    assert_eq!(
+        (terms().calls(Address::ZERO).len(), CTokenTerms { asks_for_all: false, ..terms() }.calls(Address::ZERO).len()),
+        (5, 3)
+    );
 }

@@ -67,11 +67,16 @@ fn the_nearest_market_gives_the_health_factor() {
         position(3, WETH, (7_000_000, 0), 0),
     ]);
     assert_eq!(used.calls(Address::ZERO).len(), 2, "the prices of two collaterals");
-    let double = super::super::math::ORACLE_SCALE * number(2);
+    let double = ORACLE_SCALE * number(2);
     let held = used.held_at(&[answer(double), answer(double)], &prices()).unwrap();
     assert_eq!((held.supplied_usd, held.borrowed_usd, held.supplied_assets), (407.0, 50.0, 2));
     assert_eq!(held.parts.health_factor, Some(4.0));
     assert_eq!(held.parts.threshold, Some(0.8));
+    // The oracle says 2 of the loan token, although the collateral costs more elsewhere.
+    let assets: Vec<_> = held.parts.assets.iter().map(|asset| (asset.side, asset.tokens(), asset.price_usd)).collect();
+    let expected = [(AssetSide::Debt, 40.0, Some(1.0)), (AssetSide::Collateral, 100.0, Some(2.0))];
+    assert_eq!(assets[..2], expected);
+    assert_ne!(held.parts.assets[0].account, held.parts.assets[2].account, "each market for itself");
     let held = used.held_at(&[answer(double), None], &prices()).unwrap();
     assert_eq!((held.parts.lacking, held.parts.health_factor), (true, None), "the other may be nearer");
 }
@@ -79,7 +84,7 @@ fn the_nearest_market_gives_the_health_factor() {
 #[test]
 fn a_part_of_a_position_is_none() {
     let owing = used(vec![position(1, ODD, (0, 40_000_000), 100)]);
-    let price = [answer(super::super::math::ORACLE_SCALE)];
+    let price = [answer(ORACLE_SCALE)];
     assert_eq!(owing.held_at(&price, &prices()), None, "collateral without a price that secures a debt");
     assert_eq!(owing.held_at(&price, &Prices::default()), None, "a debt without a price");
     let free = used(vec![position(1, ODD, (0, 0), 100)]).held_at(&[], &prices()).unwrap();

@@ -1,0 +1,307 @@
+//! The live split of a kind: versions that answer some wallets, or some keys, in place of the champion. A wallet has a
+//! fixed slot, and each version the slots from one end on, so that a growing share only takes over slots of the
+//! champion.
+
+use std::sync::Arc;
+
+use assay_domain::{Address, ModelVersion, Time};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::Model;
+
+/// Slots of the wallets; a share counts some of them.
+pub const SLOTS: u16 = 10_000;
+
+/// The split of one kind, as stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Split {
+    /// Decides which slot a wallet has. Kept as long as a version has a share.
+    pub seed: u64,
+    /// At most one for each end.
+    pub shares: Vec<SplitShare>,
+    pub pins: Vec<KeyPin>,
+    /// Names of the keys that may choose a version by a header.
+    pub choosers: Vec<String>,
+    /// Why the server took the last version out by itself.
+    pub stopped: Option<String>,
+}
+
+/// The share of one version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitShare {
+    pub version: ModelVersion,
+    /// Of [`SLOTS`].
+    pub slots: u16,
+    pub end: SlotEnd,
+    /// How it grows by itself.
+    #[serde(default)]
+    pub ramp: Option<Ramp>,
+    /// The bounds of promotion do not stop it.
+    #[serde(default)]
+    pub forced: bool,
+}
+
+/// A share that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewShare {
+    pub version: ModelVersion,
+    pub slots: u16,
+    pub ramp: Option<Ramp>,
+    pub forced: bool,
+}
+
+/// The growth of a share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ramp {
+    /// The next shares, each of [`SLOTS`].
+    pub steps: Vec<u16>,
+    /// Seconds between two steps.
+    pub step_seconds: u64,
+    /// When the next one is due.
+    pub next_at: Time,
+}
+
+/// The end at which the slots of a share begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlotEnd {
+    Low,
+    High,
+}
+
+/// The version that answers one key, until a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyPin {
+    /// Name of the key.
+    pub key: String,
+    pub version: ModelVersion,
+    pub until: Time,
+}
+
+/// Why a version answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// By its role.
+    Champion,
+    /// The request named it.
+    Requested,
+    /// It is pinned for the key.
+    Pinned,
+    /// A header of the request named it.
+    Header,
+    /// By the slot of the wallet.
+    Split,
+}
+
+impl Chosen {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Champion => "champion",
+            Self::Requested => "requested",
+            Self::Pinned => "pinned",
+            Self::Header => "header",
+            Self::Split => "split",
+        }
+    }
+}
+
+impl NewShare {
+    /// The share now, and the steps of its ramp.
+    fn sizes(&self) -> impl Iterator<Item = u16> {
+        let steps = self.ramp.iter().flat_map(|ramp| &ramp.steps);
+        std::iter::once(&self.slots).chain(steps).copied()
+    }
+}
+
+impl SplitShare {
+    fn has(&self, slot: u16) -> bool {
+        match self.end {
+            SlotEnd::Low => slot < self.slots,
+            SlotEnd::High => slot >= SLOTS.saturating_sub(self.slots),
+        }
+    }
+}
+
+impl Split {
+    /// The split with these shares. A version that had a share keeps its end, and the wallets their slots; without any
+    /// share before, `seed` decides the slots.
+    ///
+    /// # Errors
+    /// Which rule the shares break.
+    pub fn with_shares(&self, shares: &[NewShare], seed: u64) -> Result<Self, &'static str> {
+        let of = |version: &ModelVersion| shares.iter().filter(|share| share.version == *version).count();
+        if shares.len() > 2 {
+            return Err("at most two versions have a share beside the champion");
+        }
+        if shares.iter().any(|share| of(&share.version) > 1) {
+            return Err("each version has one share");
+        }
+        if shares.iter().any(|share| share.slots == 0 || !share.sizes().is_sorted_by(|one, next| one < next)) {
+            return Err("a share is above 0, and each step of its ramp above the one before");
+        }
+        if shares.iter().filter_map(|share| share.sizes().last()).map(u32::from).sum::<u32>() > u32::from(SLOTS) {
+            return Err("the shares are more than 100 percent together, at the end of their ramps");
+        }
+        let end_of = |version: &ModelVersion| self.shares.iter().find(|share| share.version == *version).map(|s| s.end);
+        let kept: Vec<SlotEnd> = shares.iter().filter_map(|share| end_of(&share.version)).collect();
+        let mut free = [SlotEnd::Low, SlotEnd::High].into_iter().filter(|end| !kept.contains(end));
+        let shares = shares.iter().cloned().filter_map(|NewShare { version, slots, ramp, forced }| {
+            let end = end_of(&version).or_else(|| free.next())?;
+            Some(SplitShare { version, slots, end, ramp, forced })
+        });
+        let seed = if self.shares.is_empty() { seed } else { self.seed };
+        Ok(Self { seed, shares: shares.collect(), ..self.clone() })
+    }
+
+    /// Takes the share of a version: its wallets return to the champion.
+    pub fn forget_share(&mut self, version: &ModelVersion) {
+        self.shares.retain(|share| share.version != *version);
+    }
+
+    /// Takes a version out: its wallets and keys return to the champion.
+    pub(crate) fn forget(&mut self, version: &ModelVersion) {
+        self.forget_share(version);
+        self.pins.retain(|pin| pin.version != *version);
+    }
+
+    pub(crate) fn has(&self, version: &ModelVersion) -> bool {
+        self.versions().any(|known| known == version)
+    }
+
+    /// Every version of the split; one may be named twice.
+    pub fn versions(&self) -> impl Iterator<Item = &ModelVersion> {
+        self.shares.iter().map(|share| &share.version).chain(self.pins.iter().map(|pin| &pin.version))
+    }
+
+    /// The slot of a wallet.
+    fn slot(&self, wallet: Address) -> u16 {
+        let digest = Sha256::new().chain_update(self.seed.to_be_bytes()).chain_update(wallet).finalize();
+        let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        (number % u64::from(SLOTS)) as u16
+    }
+}
+
+/// The split with its models, as far as they are in service.
+#[derive(Debug, Default)]
+pub(crate) struct ActiveSplit {
+    split: Split,
+    models: Vec<Arc<Model>>,
+}
+
+impl ActiveSplit {
+    pub(crate) fn new(split: Split, in_service: impl Fn(&ModelVersion) -> Option<Arc<Model>>) -> Self {
+        let models = split.versions().filter_map(in_service).collect();
+        Self { split, models }
+    }
+
+    fn model(&self, version: &ModelVersion) -> Option<&Arc<Model>> {
+        self.models.iter().find(|model| model.version() == version)
+    }
+
+    /// The version that is pinned for `key` at `now`.
+    pub(crate) fn pinned(&self, key: &str, now: Time) -> Option<&Arc<Model>> {
+        let pin = self.split.pins.iter().find(|pin| pin.key == key && now < pin.until)?;
+        self.model(&pin.version)
+    }
+
+    pub(crate) fn lets_choose(&self, key: &str) -> bool {
+        self.split.choosers.iter().any(|chooser| chooser == key)
+    }
+
+    /// The version that answers `wallet` by its slot.
+    pub(crate) fn of(&self, wallet: Address) -> Option<&Arc<Model>> {
+        if self.split.shares.is_empty() {
+            return None;
+        }
+        let slot = self.split.slot(wallet);
+        self.model(&self.split.shares.iter().find(|share| share.has(slot))?.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn v(minor: u8) -> ModelVersion {
+        format!("1.{minor}").parse().unwrap()
+    }
+
+    fn wallet(n: u64) -> Address {
+        let mut bytes = [0; 20];
+        bytes[12..].copy_from_slice(&n.to_be_bytes());
+        Address::from(bytes)
+    }
+
+    fn share(minor: u8, slots: u16) -> NewShare {
+        NewShare { version: v(minor), slots, ramp: None, forced: false }
+    }
+
+    fn answers(split: &Split) -> Vec<Option<ModelVersion>> {
+        let of = |n| {
+            let slot = split.slot(wallet(n));
+            split.shares.iter().find(|share| share.has(slot)).map(|share| share.version.clone())
+        };
+        (0..5_000).map(of).collect()
+    }
+
+    #[test]
+    fn a_share_that_grows_takes_only_wallets_of_the_champion() {
+        let mut split = Split::default();
+        let mut before = answers(&split);
+        let steps: [&[(u8, u16)]; 6] = [
+            &[(4, 100)],
+            &[(4, 500)],
+            &[(4, 500), (5, 100)],
+            &[(4, 2_500), (5, 100)],
+            &[(4, 2_500), (5, 7_500)],
+            &[(5, 7_500)],
+        ];
+        for step in steps {
+            let shares: Vec<_> = step.iter().map(|(minor, slots)| share(*minor, *slots)).collect();
+            split = split.with_shares(&shares, 7).unwrap();
+            let after = answers(&split);
+            for (n, (before, after)) in before.iter().zip(&after).enumerate() {
+                let stays = before == after || before.is_none();
+                let was_removed = after.is_none() && before.as_ref().is_some_and(|version| !split.has(version));
+                assert!(stays || was_removed, "wallet {n} flips from {before:?} to {after:?}");
+            }
+            for NewShare { version, slots, .. } in shares {
+                let count = after.iter().filter(|answer| **answer == Some(version.clone())).count() as f64;
+                let wanted = f64::from(slots) / f64::from(SLOTS) * 5_000.0;
+                assert!((count - wanted).abs() < 5.0 * wanted.sqrt(), "{version}: {count} of {wanted}");
+            }
+            before = after;
+        }
+    }
+
+    #[test]
+    fn a_new_split_begins_with_other_wallets() {
+        let one = Split::default().with_shares(&[share(4, 5_000)], 7).unwrap();
+        let none = one.with_shares(&[], 8).unwrap();
+        let other = none.with_shares(&[share(4, 5_000)], 8).unwrap();
+        assert_eq!((one.seed, other.seed), (7, 8));
+        assert_ne!(answers(&one), answers(&other));
+    }
+
+    #[test]
+    fn shares_that_break_a_rule_are_refused() {
+        let ramp = |slots, steps: &[u16]| {
+            let ramp = Ramp { steps: steps.to_vec(), step_seconds: 60, next_at: assay_domain::time_from_unix(0) };
+            NewShare { ramp: Some(ramp), ..share(1, slots) }
+        };
+        for wrong in [
+            vec![share(1, 1), share(2, 1), share(3, 1)],
+            vec![share(1, 0)],
+            vec![share(1, 1), share(1, 2)],
+            vec![share(1, 6_000), share(2, 4_001)],
+            vec![ramp(500, &[500])],
+            vec![ramp(500, &[700, 600])],
+            vec![ramp(500, &[9_000]), share(2, 1_001)],
+        ] {
+            assert!(Split::default().with_shares(&wrong, 1).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The fields of a lending position.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::ReportedPosition;
+use assay_domain::{AssetSide, ChainId, LendingMode, PositionAsset};
+use assay_http::values::Usd;
+
+/// The current position of the wallet in a pool, in dollars.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = PoolPosition)]
+pub struct PoolPositionBody {
+    pub protocol: String,
+    /// The name by which users know the protocol.
+    #[schema(example = "Aave v3")]
+    pub protocol_name: &'static str,
+    pub market_address: String,
+    /// Null when the protocol has one pool on the chain.
+    pub market: Option<String>,
+    #[schema(value_type = u64)]
+    pub chain_id: ChainId,
+    #[schema(value_type = f64)]
+    pub supplied: Usd,
+    #[schema(value_type = f64)]
+    pub borrowed: Usd,
+    /// Collateral times liquidation threshold over debt: below 1 it can be liquidated. Null without debt. For
+    /// `lenderB_v2`, whose pools share their collateral, of all its pools together; for `morpho_blue` and
+    /// `maker_vaults`, of the market or vault that is nearest to liquidation.
+    pub health_factor: Option<f64>,
+    /// The deposits and debts by token. Deposits without a price are not listed.
+    pub assets: Vec<PositionAssetBody>,
+    /// The category of e-mode that the wallet chose, in which assets have higher thresholds; null without one.
+    pub e_mode: Option<EModeBody>,
+    /// Whether the only collateral is an asset whose debts the pool limits.
+    pub isolated: bool,
+}
+
+/// A deposit or a debt in one token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = PositionAsset)]
+pub struct PositionAssetBody {
+    /// Null for a token that is not configured and whose pool does not name it.
+    #[schema(example = "WETH")]
+    pub symbol: Option<String>,
+    /// Null for the native currency.
+    pub address: Option<String>,
+    pub side: AssetSideName,
+    /// Whole tokens, exact.
+    #[schema(example = "1.25")]
+    pub balance: String,
+    #[schema(value_type = f64)]
+    pub usd: Usd,
+    /// Dollars for one token, by which the pool decides about liquidation. Null if the pool did not return it.
+    pub price_usd: Option<f64>,
+    /// The share of its value that the debt may reach, 0 to 1. Null for a deposit that secures no debt, for a debt, and
+    /// if the pool did not return it.
+    pub liquidation_threshold: Option<f64>,
+    /// The price in dollars at which the position can be liquidated if no other price changes: below it for collateral,
+    /// above it for a debt. Null if no price leads there, or if it is not known.
+    pub liquidation_price: Option<f64>,
+}
+
+/// The part of a position that an asset belongs to: `collateral` secures the debt, a `deposit` does not.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = AssetSide)]
+pub enum AssetSideName {
+    Collateral,
+    Deposit,
+    Debt,
+}
+
+/// A category of e-mode.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = EMode)]
+pub struct EModeBody {
+    pub category: u8,
+    /// As the pool names it.
+    #[schema(example = "ETH correlated")]
+    pub label: Option<String>,
+}
+
+impl From<ReportedPosition> for PoolPositionBody {
+    fn from(position: ReportedPosition) -> Self {
+        let isolated = position.mode == Some(LendingMode::Isolation);
+        let e_mode = match position.mode {
+            Some(LendingMode::EMode { category, label }) => Some(EModeBody { category, label }),
+            Some(LendingMode::Isolation) | None => None,
+        };
+        Self {
+            protocol: position.protocol.as_str().to_owned(),
+            protocol_name: position.protocol.display_name(),
+            market_address: position.market_address.to_checksum(None),
+            market: position.market,
+            chain_id: position.chain_id,
+            supplied: Usd(position.supplied_usd),
+            borrowed: Usd(position.borrowed_usd),
+            health_factor: position.health_factor,
+            assets: position.assets.into_iter().map(PositionAssetBody::from).collect(),
+            e_mode,
+            isolated,
+        }
+    }
+}
+
+impl From<(PositionAsset, Option<f64>)> for PositionAssetBody {
+    fn from((asset, liquidation_price): (PositionAsset, Option<f64>)) -> Self {
+        Self {
+            balance: asset.balance_text(),
+            symbol: asset.symbol,
+            address: asset.token.map(|token| token.to_checksum(None)),
+            side: asset.side.into(),
+            usd: Usd(asset.usd),
+            price_usd: asset.price_usd,
+            liquidation_threshold: asset.liquidation_threshold,
+            liquidation_price,
+        }
+    }
+}
+
+impl From<AssetSide> for AssetSideName {
+    fn from(side: AssetSide) -> Self {
+        match side {
+            AssetSide::Collateral => Self::Collateral,
+            AssetSide::Deposit => Self::Deposit,
+            AssetSide::Debt => Self::Debt,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The live split of a kind: changes by an operator, ramps that grow by themselves, and the guards that take a version
+//! out once, by the bounds of promotion.
+
+use std::time::Duration;
+
+use chrono::Utc;
+
+use super::{
+    MoveError, Rollout,
+    audit::{self, RoleMove},
+    recorded::{RecordedRoles, pins},
+    records::AuditRecord,
+    roles::RoleChange,
+};
+use assay_domain::{ModelKind, ModelVersion};
+use assay_registry::{KeyPin, NewShare, RoleError, SLOTS, Split, SplitShare};
+use assay_tasks::Spawner;
+
+/// Time between two looks at the evidence.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The split that an operator wants.
+#[derive(Debug, Clone, Default)]
+pub struct WantedSplit {
+    pub shares: Vec<NewShare>,
+    pub pins: Vec<KeyPin>,
+    /// Names of keys that may choose a version by a header.
+    pub choosers: Vec<String>,
+}
+
+/// Shares in words, for the audit log.
+fn words(split: &Split) -> String {
+    let share = |SplitShare { version, slots, .. }: &SplitShare| format!("{version} answers {} %", percent(*slots));
+    let pin = |KeyPin { key, version, until }: &KeyPin| {
+        format!("{version} answers the key {key} until {}", until.format("%F %R UTC"))
+    };
+    let all: Vec<_> = split.shares.iter().map(share).chain(split.pins.iter().map(pin)).collect();
+    if all.is_empty() { "the champion answers everybody".to_owned() } else { all.join(", ") }
+}
+
+/// `slots` as a percentage.
+pub(crate) fn percent(slots: u16) -> f64 {
+    f64::from(slots) * 100.0 / f64::from(SLOTS)
+}
+
+impl Rollout {
+    /// Replaces the split of a kind.
+    ///
+    /// # Errors
+    /// [`MoveError`]; the split is then unchanged.
+    pub async fn set_split(&self, kind: ModelKind, wanted: WantedSplit, with: RoleMove) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        let mut recorded = self.inner.recorded.lock().await;
+        let before = registry.roles().of(kind).split;
+        let seed = u64::from_be_bytes(*uuid::Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 8]));
+        let mut split = before.with_shares(&wanted.shares, seed).map_err(MoveError::Split)?;
+        (split.pins, split.choosers, split.stopped) = (wanted.pins, wanted.choosers, None);
+        let roles = registry.with_split(kind, split.clone())?;
+        let step = self.step("split", kind, &before, &split, with);
+        if !step.forced {
+            let objections = self.objections(kind, &before, &split).await?;
+            if !objections.is_empty() {
+                let why = MoveError::SplitGuarded(objections);
+                let refused = audit::closed(assay_store::Batch::new(), &step, audit::REFUSED, Some(why.to_string()))?;
+                self.inner.store.commit(refused).await?;
+                return Err(why);
+            }
+        }
+        let change = RoleChange { step, roles, again: &[], cause: "operator", detail: Some(words(&split)) };
+        self.change(change, &mut recorded).await
+    }
+
+    fn step(&self, action: &str, kind: ModelKind, before: &Split, after: &Split, with: RoleMove) -> AuditRecord {
+        let registry = &self.inner.registry;
+        AuditRecord {
+            from: pins(registry, kind, before.versions()),
+            to: pins(registry, kind, after.versions()),
+            ..audit::step(action, kind, with)
+        }
+    }
+
+    /// What is against the versions whose share begins or grows.
+    async fn objections(&self, kind: ModelKind, before: &Split, after: &Split) -> Result<Vec<String>, MoveError> {
+        let share = |split: &Split, version: &ModelVersion| {
+            split.shares.iter().find(|share| share.version == *version).map_or(0, |share| share.slots)
+        };
+        let mut objections = Vec::new();
+        for SplitShare { version, slots, .. } in &after.shares {
+            if *slots > share(before, version) {
+                let found = self.against(kind, version).await?;
+                objections.extend(found.into_iter().map(|why| format!("{version}: {why}")));
+            }
+        }
+        Ok(objections)
+    }
+
+    /// The bounds of promotion that the shadow of a version exceeds.
+    async fn against(&self, kind: ModelKind, version: &ModelVersion) -> Result<Vec<String>, MoveError> {
+        let bounds = &self.inner.promotion;
+        let model = self.inner.registry.loaded(kind, version)?;
+        let evidence = self.evidence(&model).await?.filter(|evidence| bounds.applies(evidence));
+        Ok(evidence.map(|evidence| bounds.exceeded(&evidence)).unwrap_or_default())
+    }
+
+    /// Lets the shares of splits grow when they are due, and takes out what exceeds a bound or is out of service.
+    pub(super) fn tend_splits(&self, tasks: &Spawner) {
+        let (rollout, stopping) = (self.clone(), tasks.stopping());
+        tasks.spawn("split", async move {
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK) => {}
+                    () = stopping.cancelled() => return,
+                }
+                let kind = ModelKind::Credit;
+                if rollout.inner.registry.roles().of(kind).split.shares.is_empty() {
+                    continue;
+                }
+                let mut recorded = rollout.inner.recorded.lock().await;
+                match rollout.tend(kind, &mut recorded).await {
+                    // The other host has done the same.
+                    Ok(()) | Err(MoveError::Contested) => {}
+                    Err(error) => tracing::error!(%error, %kind, "the split cannot be tended"),
+                }
+            }
+        });
+    }
+
+    /// One change at most: the next look follows soon.
+    async fn tend(&self, kind: ModelKind, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+        let registry = &self.inner.registry;
+        let before = registry.roles().of(kind).split;
+        for share in &before.shares {
+            if let Some(why) = self.stop_of(kind, share).await? {
+                let mut split = before.clone();
+                split.forget_share(&share.version);
+                split.stopped = Some(format!(
+                    "{} was taken out of the split at {} and does not return by itself: {why}",
+                    share.version,
+                    Utc::now().format("%F %R UTC")
+                ));
+                tracing::error!(%kind, version = %share.version, why, "a version was taken out of the split");
+                return self.tended("unsplit", kind, &before, split, Some(why), recorded).await;
+            }
+        }
+        let Some(at) = before.shares.iter().position(is_due) else { return Ok(()) };
+        let mut split = before.clone();
+        let Some(SplitShare { slots, ramp: growing, version, .. }) = split.shares.get_mut(at) else { return Ok(()) };
+        let Some(ramp) = growing.as_mut().filter(|ramp| !ramp.steps.is_empty()) else { return Ok(()) };
+        *slots = ramp.steps.remove(0);
+        ramp.next_at = Utc::now() + Duration::from_secs(ramp.step_seconds);
+        if ramp.steps.is_empty() {
+            *growing = None;
+        }
+        tracing::info!(%kind, %version, percent = percent(*slots), "the share of a version grows");
+        self.tended("split", kind, &before, split, Some("its ramp".to_owned()), recorded).await
+    }
+
+    /// Why a version may answer no longer.
+    async fn stop_of(&self, kind: ModelKind, share: &SplitShare) -> Result<Option<String>, MoveError> {
+        match self.inner.registry.check_in_service(kind, &share.version) {
+            None => {}
+            Some(RoleError::OutOfService { why, .. }) => return Ok(Some(format!("it is out of service: {why}"))),
+            // On this host; another one may have it.
+            Some(_) => return Ok(None),
+        }
+        if share.forced {
+            return Ok(None);
+        }
+        let against = self.against(kind, &share.version).await?;
+        Ok((!against.is_empty()).then(|| against.join("; ")))
+    }
+
+    async fn tended(
+        &self,
+        action: &str,
+        kind: ModelKind,
+        before: &Split,
+        split: Split,
+        why: Option<String>,
+        recorded: &mut RecordedRoles,
+    ) -> Result<(), MoveError> {
+        let with = RoleMove { by: audit::SERVER.to_owned(), why, force: false };
+        let step = self.step(action, kind, before, &split, with);
+        let detail = Some(words(&split));
+        let roles = assay_registry::KindRoles { split, ..self.inner.registry.roles().of(kind) };
+        self.change(RoleChange { step, roles, again: &[], cause: "split", detail }, recorded).await
+    }
+}
+
+fn is_due(share: &SplitShare) -> bool {
+    share.ramp.as_ref().is_some_and(|ramp| ramp.next_at <= Utc::now())
+}

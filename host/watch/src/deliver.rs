@@ -1,0 +1,93 @@
+//! The next delivery of one watch. The event is stored before it is sent, and the outcome after: a host that dies in
+//! between leaves an event that is sent again under the same id.
+
+use chrono::Utc;
+
+use crate::{
+    records::{self, DeliveryRecord, Stopped},
+    schedule::Outcome,
+    sender::{Tried, receiver},
+    watches::{Watch, WatchesInner},
+};
+use assay_store::{Batch, Lease, StoreError};
+
+/// Attempts of a write that another one contradicts.
+const TRIES: usize = 8;
+
+/// What came of a look for something to deliver.
+pub(crate) enum Delivered {
+    /// There is nothing.
+    Idle,
+    Tried(DeliveryRecord),
+}
+
+impl WatchesInner {
+    /// Asks the receiver of `watch` for its consent, or sends it the next event.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(crate) async fn deliver(&self, lease: &Lease, watch: &Watch) -> Result<Delivered, StoreError> {
+        let (record, delivery) = (&watch.record, &watch.delivery);
+        let Some(url) = record.url.as_deref() else { return Ok(Delivered::Idle) };
+        if !delivery.confirmed && !self.has_consent(record, url).await {
+            let tried = self.ask(record, url).await;
+            return self.write(lease, watch, Some(tried)).await.map(Delivered::Tried);
+        }
+        if !delivery.confirmed {
+            return self.write(lease, watch, None).await.map(Delivered::Tried);
+        }
+        let key = (records::event_key(record.id, delivery.next() - 1), format!("{}/", record.id));
+        let page = self.store.page(&records::EVENTS, Some(&key.0), std::num::NonZeroUsize::MIN).await?;
+        let found = page.records.into_iter().find(|(at, _)| at.starts_with(&key.1)).map(|(_, event)| event);
+        let Some(event) = found else { return Ok(Delivered::Idle) };
+        let tried = self.send(record, url, &event).await;
+        self.write(lease, watch, Some(tried)).await.map(Delivered::Tried)
+    }
+
+    /// Stores the outcome of an attempt, or without one that the receiver has agreed before.
+    async fn write(&self, lease: &Lease, watch: &Watch, tried: Option<Tried>) -> Result<DeliveryRecord, StoreError> {
+        let key = records::delivery(watch.record.id);
+        let now = Utc::now();
+        // The lowest digits of a clock are dice enough to spread retries.
+        let dice = f64::from(now.timestamp_subsec_micros() % 1_000) / 999.0;
+        let mut delivery = watch.delivery.clone();
+        for _ in 0..TRIES {
+            if self.store.get(&records::watch(watch.record.id)).await?.is_none() {
+                return Ok(delivery);
+            }
+            let known = self.store.read(&key).await?;
+            delivery = known.value.unwrap_or_default();
+            let mut batch = Batch::new().if_leased(lease).if_unchanged(&key, known.revision);
+            match &tried {
+                None => delivery.confirmed = true,
+                Some(Tried { attempt, outcome }) => {
+                    if *outcome == Outcome::Taken && attempt.seq.is_none() {
+                        let receiver = watch.record.url.as_deref().and_then(receiver).unwrap_or_default();
+                        batch = batch.put(&records::consent(&watch.record.owner, &receiver), &now)?;
+                    }
+                    delivery.tried(attempt.clone(), *outcome, now, dice);
+                }
+            }
+            if self.store.commit(batch.put(&key, &delivery)?).await? {
+                break;
+            }
+        }
+        if let Some(Tried { attempt, outcome }) = &tried {
+            let label = match outcome {
+                Outcome::Taken => "delivered",
+                Outcome::Gone => "gone",
+                Outcome::Failed(_) => "failed",
+            };
+            metrics::counter!("assay_watch_deliveries_total", "outcome" => label).increment(1);
+            if let Some(stopped) = delivery.stopped {
+                let why = match stopped {
+                    Stopped::Failing => "every attempt failed",
+                    Stopped::Gone => "the receiver answered 410",
+                };
+                let (watch, last) = (watch.record.id, &attempt.outcome);
+                tracing::warn!(%watch, why, last, "deliveries of a watch have stopped; its owner can resume them");
+            }
+        }
+        Ok(delivery)
+    }
+}

@@ -1,0 +1,275 @@
+//! The host that evaluates all watches and delivers their events, by a lease of the store.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    convert::Infallible,
+    num::NonZeroUsize,
+    time::Duration,
+};
+
+use chrono::{TimeDelta, Utc};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use uuid::Uuid;
+
+use crate::{
+    deliver::Delivered,
+    evaluate::Evaluated,
+    records::{REQUESTS, RequestRecord, StateRecord, Stopped, WATCHES, WatchRecord},
+    sender::receiver,
+    watches::{Watch, Watches},
+};
+use assay_domain::Time;
+use assay_store::{Batch, Lease, Lost, StoreError};
+use assay_tasks::Spawner;
+
+/// Lifetime of the lease: how long another host waits after this one has died.
+const LEASE: Duration = Duration::from_secs(8);
+/// Wait while another host has the lease, and after a failure of the store.
+const RETRY: Duration = Duration::from_secs(1);
+/// Maximum pause between two looks at the requests of other hosts.
+const PACE: Duration = Duration::from_secs(1);
+/// Deliveries in progress.
+const SENDING: usize = 16;
+/// Watches whose records are read at once.
+const PAGE: usize = 500;
+/// Requests that are read at once.
+const REQUESTS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(500).expect("is not zero");
+
+/// The watches of the host that holds the lease.
+struct Leader<'a> {
+    watches: &'a Watches,
+    lease: &'a Lease,
+    entries: BTreeMap<Uuid, Entry>,
+    /// The group that is being evaluated; at most one, so that reads of watches leave room for those of requests.
+    evaluating: FuturesUnordered<BoxFuture<'a, Result<Vec<(Uuid, Evaluated)>, StoreError>>>,
+    sending: FuturesUnordered<BoxFuture<'a, (Uuid, String, Result<Delivered, StoreError>)>>,
+    /// Receivers to which a delivery is in progress.
+    busy: HashSet<String>,
+}
+
+struct Entry {
+    watch: Watch,
+    due: Time,
+    /// There was no event to deliver when it was last looked for.
+    idle: bool,
+}
+
+impl Entry {
+    fn new(watch: Watch) -> Self {
+        let due = due(&watch.record, &watch.state);
+        Self { watch, due, idle: false }
+    }
+}
+
+/// When a watch is evaluated next.
+pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
+    if state.generation != record.generation {
+        return record.created_at;
+    }
+    let every = TimeDelta::from_std(record.every).unwrap_or(TimeDelta::days(1));
+    let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
+    match state.ended_at {
+        // Only to be forgotten.
+        Some(ended) => ended + TimeDelta::days(1),
+        None if record.paused => record.until,
+        None => next.min(record.until),
+    }
+}
+
+impl Watches {
+    /// Starts the task that evaluates and delivers while this host holds the lease.
+    pub fn start(&self, tasks: &Spawner) {
+        let (this, stopping) = (self.clone(), tasks.stopping());
+        tasks.spawn("watches", async move {
+            let work = this.0.store.lead("watches", LEASE, RETRY, "watches", |lease| {
+                let this = this.clone();
+                async move { this.rounds(&lease).await }
+            });
+            stopping.run_until_cancelled(work).await;
+        });
+    }
+
+    async fn rounds(&self, lease: &Lease) -> Lost {
+        let led = async { Leader::load(self, lease).await?.lead().await };
+        match led.await {
+            Ok(never) => match never {},
+            Err(error) => error.into(),
+        }
+    }
+}
+
+impl<'a> Leader<'a> {
+    async fn load(watches: &'a Watches, lease: &'a Lease) -> Result<Self, StoreError> {
+        let ids = watches.0.store.list(&WATCHES).await?;
+        let ids: Vec<Uuid> = ids.into_iter().map(|(_, record)| record.id).collect();
+        let mut entries = BTreeMap::new();
+        for ids in ids.chunks(PAGE) {
+            entries.extend(watches.load(ids).await?.into_iter().map(|watch| (watch.record.id, Entry::new(watch))));
+        }
+        let (evaluating, sending) = Default::default();
+        Ok(Self { watches, lease, entries, evaluating, sending, busy: HashSet::new() })
+    }
+
+    async fn lead(mut self) -> Result<Infallible, StoreError> {
+        loop {
+            self.take_requests().await?;
+            self.evaluate();
+            self.deliver();
+            self.measure();
+            let pause = self.pause();
+            tokio::select! {
+                Some(evaluated) = self.evaluating.next() => self.evaluated(evaluated?).await?,
+                Some((id, receiver, delivered)) = self.sending.next() => self.delivered(id, &receiver, delivered?),
+                () = self.watches.0.requested.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Takes the requests of all hosts.
+    async fn take_requests(&mut self) -> Result<(), StoreError> {
+        let inner = &self.watches.0;
+        let page = inner.store.page(&REQUESTS, None, REQUESTS_AT_ONCE).await?;
+        for (key, request) in page.records {
+            let Some(id) = key.split('/').next().and_then(|id| id.parse::<Uuid>().ok()) else { continue };
+            self.reload(id).await?;
+            if request == RequestRecord::Test
+                && let Some(entry) = self.entries.get(&id)
+            {
+                let evaluated = inner.test_event(self.lease, &entry.watch).await?;
+                if matches!(evaluated, Evaluated::Changed) {
+                    // Tried again in the next round.
+                    continue;
+                }
+                self.reload(id).await?;
+            }
+            inner.store.commit(Batch::new().if_leased(self.lease).remove(&REQUESTS.key(&key))).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads a watch again.
+    async fn reload(&mut self, id: Uuid) -> Result<(), StoreError> {
+        match self.watches.load(&[id]).await?.pop() {
+            Some(watch) => _ = self.entries.insert(id, Entry::new(watch)),
+            None => _ = self.entries.remove(&id),
+        }
+        Ok(())
+    }
+
+    /// Starts the group of watches that are due the longest, unless one is being evaluated.
+    fn evaluate(&mut self) {
+        if !self.evaluating.is_empty() {
+            return;
+        }
+        let now = Utc::now();
+        let mut due: Vec<_> = self.entries.values().filter(|entry| entry.due <= now).collect();
+        due.sort_by_key(|entry| entry.due);
+        let (mut subjects, mut group) = (HashSet::new(), Vec::new());
+        for entry in due {
+            let subject = entry.watch.record.subject.as_str();
+            if subjects.contains(subject) || subjects.len() < self.watches.settings().batch {
+                subjects.insert(subject);
+                group.push(entry.watch.clone());
+            }
+        }
+        if group.is_empty() {
+            return;
+        }
+        let (inner, lease) = (&self.watches.0, self.lease);
+        let work = async move {
+            let ids: Vec<Uuid> = group.iter().map(|watch| watch.record.id).collect();
+            Ok(ids.into_iter().zip(inner.evaluate(lease, &group).await?).collect())
+        };
+        self.evaluating.push(work.boxed());
+    }
+
+    async fn evaluated(&mut self, evaluated: Vec<(Uuid, Evaluated)>) -> Result<(), StoreError> {
+        for (id, evaluated) in evaluated {
+            match evaluated {
+                Evaluated::Stored { state, told } => {
+                    if let Some(entry) = self.entries.get_mut(&id) {
+                        entry.watch.state = state;
+                        entry.due = due(&entry.watch.record, &entry.watch.state).max(Utc::now());
+                        entry.idle &= !told;
+                    }
+                }
+                Evaluated::Changed => {
+                    self.reload(id).await?;
+                    if let Some(entry) = self.entries.get_mut(&id) {
+                        // If the lease is lost, that is noticed first.
+                        entry.due = Utc::now() + TimeDelta::seconds(1);
+                    }
+                }
+                Evaluated::Forgotten => _ = self.entries.remove(&id),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the deliveries that are due, one at a time for each receiver.
+    fn deliver(&mut self) {
+        let now = Utc::now();
+        for entry in self.entries.values() {
+            let Watch { record, delivery, .. } = &entry.watch;
+            let waits = entry.idle && delivery.confirmed || record.paused || !delivery.is_due(now);
+            let Some(url) = record.url.as_deref().filter(|_| !waits) else { continue };
+            let Some(receiver) = receiver(url) else { continue };
+            if self.sending.len() >= SENDING {
+                return;
+            }
+            if !self.busy.insert(receiver.clone()) {
+                continue;
+            }
+            let (inner, lease, watch) = (&self.watches.0, self.lease, entry.watch.clone());
+            self.sending.push(
+                async move {
+                    let delivered = inner.deliver(lease, &watch).await;
+                    (watch.record.id, receiver, delivered)
+                }
+                .boxed(),
+            );
+        }
+    }
+
+    fn delivered(&mut self, id: Uuid, receiver: &str, delivered: Delivered) {
+        self.busy.remove(receiver);
+        if let Some(entry) = self.entries.get_mut(&id) {
+            match delivered {
+                Delivered::Idle => entry.idle = true,
+                Delivered::Tried(delivery) => entry.watch.delivery = delivery,
+            }
+        }
+    }
+
+    /// Time until the next evaluation or delivery, at most [`PACE`].
+    fn pause(&self) -> Duration {
+        let now = Utc::now();
+        let evaluations = self.entries.values().map(|entry| entry.due).filter(|_| self.evaluating.is_empty());
+        let retries = self.entries.values().filter_map(|entry| entry.watch.delivery.next_at);
+        let next = evaluations.chain(retries).filter(|at| *at > now).min();
+        next.and_then(|at| (at - now).to_std().ok()).map_or(PACE, |wait| wait.min(PACE))
+    }
+
+    fn measure(&self) {
+        let now = Utc::now();
+        let (mut active, mut paused, mut stale, mut stopped, mut overdue) = (0_u32, 0_u32, 0_u32, 0_u32, 0_i64);
+        for Entry { watch: Watch { record, state, delivery }, due, .. } in self.entries.values() {
+            match (state.ended_at, record.paused) {
+                (Some(_), _) => {}
+                (None, true) => paused += 1,
+                (None, false) => {
+                    active += 1;
+                    overdue = overdue.max((now - *due).num_seconds());
+                }
+            }
+            stale += u32::from(state.ended_at.is_none() && state.triggers.iter().any(|trigger| trigger.is_stale));
+            stopped += u32::from(matches!(delivery.stopped, Some(Stopped::Failing | Stopped::Gone)));
+        }
+        metrics::gauge!("assay_watches", "state" => "active").set(active);
+        metrics::gauge!("assay_watches", "state" => "paused").set(paused);
+        metrics::gauge!("assay_watches", "state" => "stale").set(stale);
+        metrics::gauge!("assay_watch_deliveries_stopped").set(stopped);
+        metrics::gauge!("assay_watch_overdue_seconds").set(overdue as f64);
+    }
+}

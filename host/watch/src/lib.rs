@@ -1,0 +1,34 @@
+//! Watches: a caller names a wallet and bounds, and is told when it matters.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`trigger`], [`market`] | the measures and bounds of a watch |
+//! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
+//! | [`series`] | the state of a trigger: firing, clearing, staleness, retraction |
+//! | `evaluate`, `leader` | the evaluation of all watches by one host of the server |
+//! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
+//! | `routes`, `bodies` | `/api/v2/watches` |
+
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
+mod bodies;
+pub mod config;
+mod deliver;
+mod evaluate;
+mod event;
+mod leader;
+pub mod market;
+mod measures;
+pub mod reading;
+mod records;
+pub mod responses;
+mod routes;
+mod schedule;
+pub mod secret;
+mod sender;
+pub mod series;
+pub mod trigger;
+mod watches;
+
+pub use routes::{WatchRoutes, operations, routes};
+pub use watches::{WatchedChains, Watches};

@@ -1,0 +1,44 @@
+//! Error responses of watches, in groups that the rows name.
+
+use utoipa::IntoResponses;
+
+use assay_http::DetailBody;
+pub use assay_http::responses::*;
+
+/// A path with a watch in it.
+#[derive(IntoResponses)]
+pub enum OneWatch {
+    /// The key has no such watch
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// A change of a watch.
+#[derive(IntoResponses)]
+pub enum Changed {
+    /// The watch has ended, or was changed at the same time; `code` says which
+    #[response(status = 409)]
+    Refused(DetailBody),
+}
+
+/// A new watch.
+#[derive(IntoResponses)]
+pub enum NewWatch {
+    /// The name does not resolve
+    #[response(status = 404)]
+    Unknown(DetailBody),
+    /// The key or the server has as many watches as it may have, or the server is a sandbox; `code` says which
+    #[response(status = 409)]
+    Full(DetailBody),
+    /// The server reads no chains, or the name could not be read
+    #[response(status = 502)]
+    NoChain(DetailBody),
+}
+
+/// A stream of events.
+#[derive(IntoResponses)]
+pub enum Followed {
+    /// Too many clients follow events (`busy`), or the server cannot answer now
+    #[response(status = 503)]
+    Busy(DetailBody),
+}

@@ -1,0 +1,51 @@
+//! `/api/v2/watches`.
+
+mod create;
+mod events;
+mod many;
+mod one;
+mod parameters;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+
+use crate::watches::{WatchError, Watches};
+use assay_http::{ApiError, Gate};
+use assay_score::ScoreSource;
+
+/// The state of the handlers of watches.
+#[derive(Clone)]
+pub struct WatchRoutes {
+    pub gate: Gate,
+    pub watches: Watches,
+    /// A sandbox has wallets that nothing happens to, so it watches none.
+    pub source: Arc<dyn ScoreSource>,
+}
+
+assay_http::rows! { WatchRoutes:
+    GET "/api/v2/watches" Models many::list;
+    POST "/api/v2/watches" Watch [several] create::create;
+    GET "/api/v2/watches/{watch_id}" Models one::get;
+    PATCH "/api/v2/watches/{watch_id}" Watch [several] one::change;
+    DELETE "/api/v2/watches/{watch_id}" Models one::remove;
+    POST "/api/v2/watches/{watch_id}/test" Models one::test;
+    POST "/api/v2/watches/{watch_id}/replay" Models one::replay;
+    GET "/api/v2/watches/{watch_id}/events" Models events::events;
+}
+
+impl From<WatchError> for ApiError {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Unknown => Self::new(StatusCode::NOT_FOUND, error.to_string()),
+            WatchError::ServerFull(_) | WatchError::KeyFull(_) => {
+                Self::coded(StatusCode::CONFLICT, "too_many_watches", error.to_string())
+            }
+            WatchError::Ended => Self::coded(StatusCode::CONFLICT, "watch_ended", error.to_string()),
+            WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
+            WatchError::Random(error) => Self::internal("randomness", error),
+            WatchError::Store(error) => Self::store(error),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `/api/v2/watches/{watch_id}`: one watch, its change, its test and its replay.
+
+use axum::{Json, extract::State, http::StatusCode, response::Response};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    WatchRoutes,
+    parameters::{self, WatchPath},
+};
+use crate::{
+    bodies::{NewWatchBody, WatchBody},
+    responses,
+    trigger::NewTrigger,
+    watches::WatchChange,
+};
+use assay_http::{
+    ApiError,
+    extract::{Caller, JsonObject},
+    fresh,
+};
+
+/// Changes to a watch; absent fields leave it as it is.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WatchChange, example = json!({ "every_s": 120, "paused": false }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub(crate) struct ChangeBody {
+    /// Replaces all entries, whose states begin anew.
+    when: Option<Vec<NewTrigger>>,
+    every_s: Option<u64>,
+    /// Another receiver, which must agree and begins with the next event; null removes it.
+    url: Option<String>,
+    /// Each further 30 days begun cost units.
+    #[schema(format = DateTime)]
+    until: Option<String>,
+    /// True: neither evaluated nor delivered. False resumes it, and deliveries that have stopped.
+    paused: Option<bool>,
+    /// Makes a new secret, which the response has. The old one signs too for a day.
+    rotate_secret: Option<bool>,
+}
+
+/// The events to deliver once more.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WatchReplay, example = json!({ "from": 3, "to": 5 }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub(crate) struct ReplayBody {
+    /// The number of the first event.
+    #[schema(minimum = 1)]
+    from: u64,
+    /// The number of the last one; only `from` by default.
+    to: Option<u64>,
+}
+
+/// A watch with its last values and the state of its delivery; free.
+#[utoipa::path(
+    get, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "get_watch",
+    params(WatchPath),
+    responses((status = 200, description = "The watch", body = WatchBody), responses::OneWatch, responses::Keyed),
+    security(("key" = [])),
+)]
+pub(crate) async fn get(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+) -> Result<Response, ApiError> {
+    let watch = state.watches.find(caller.owner(), id).await?;
+    Ok(fresh::once(Json(WatchBody::of(&watch, &state.watches.public_key()))))
+}
+
+/// Changes a watch.
+///
+/// The response has `secret` only if `rotate_secret` made a new one.
+#[utoipa::path(
+    patch, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "change_watch",
+    params(WatchPath), request_body = ChangeBody,
+    responses(
+        (status = 200, description = "The watch, with a new secret", body = NewWatchBody),
+        responses::OneWatch, responses::Changed, responses::Validated, responses::Bodied, responses::Keyed,
+        responses::Units,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn change(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+    mut body: JsonObject,
+) -> Result<Response, ApiError> {
+    let (watches, now) = (&state.watches, parameters::now());
+    let is_url_given = body.has("url");
+    let change = WatchChange {
+        triggers: parameters::triggers(&mut body, watches),
+        every: parameters::every(&mut body, watches),
+        url: Some(parameters::url(&mut body, watches)).filter(|_| is_url_given),
+        until: parameters::until(&mut body, now),
+        paused: body.has("paused").then(|| body.flag("paused")),
+        rotates_secret: body.flag("rotate_secret"),
+    };
+    if change.triggers.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
+        body.refuse("when", "name at least one measure");
+    }
+    body.finish()?;
+    let before = watches.find(caller.owner(), id).await?.record;
+    let paid = parameters::terms(before.until - before.created_at);
+    let terms = change.until.map_or(0, |until| parameters::terms(until - before.created_at).saturating_sub(paid));
+    let rotates = change.rotates_secret;
+    let watch = caller.pay_each(terms, watches.change(caller.owner(), id, change)).await?;
+    let secret = rotates.then(|| watch.record.secret.expose().to_owned());
+    let body = NewWatchBody { secret, watch: WatchBody::of(&watch, &watches.public_key()) };
+    Ok(fresh::once(Json(body)))
+}
+
+/// Removes a watch with its events. Units are not returned.
+#[utoipa::path(
+    delete, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "remove_watch",
+    params(WatchPath),
+    responses(
+        (status = 204, description = "The watch is removed"),
+        responses::OneWatch, responses::Changed, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn remove(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+) -> Result<StatusCode, ApiError> {
+    state.watches.remove(caller.owner(), id).await?;
+    tracing::info!(by = caller.name(), watch = %id, "watch removed");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Adds the event `watch.test`, which is delivered like every other.
+#[utoipa::path(
+    post, path = "/api/v2/watches/{watch_id}/test", tag = "watches", operation_id = "test_watch",
+    params(WatchPath),
+    responses(
+        (status = 202, description = "The event follows"),
+        responses::OneWatch, responses::Changed, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn test(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+) -> Result<StatusCode, ApiError> {
+    state.watches.test(caller.owner(), id).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Delivers events once more, under their ids, before all others. Resumes deliveries that have stopped.
+#[utoipa::path(
+    post, path = "/api/v2/watches/{watch_id}/replay", tag = "watches", operation_id = "replay_watch",
+    params(WatchPath), request_body = ReplayBody,
+    responses(
+        (status = 202, description = "The events follow"),
+        responses::OneWatch, responses::Changed, responses::Validated, responses::Bodied, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn replay(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+    mut body: JsonObject,
+) -> Result<StatusCode, ApiError> {
+    let (from, to) = (body.count("from"), body.count("to"));
+    if body.is_good() && from.is_none_or(|from| from == 0 || to.is_some_and(|to| to < from)) {
+        body.refuse("from", "give the number of an event, from 1, and not above `to`");
+    }
+    body.finish()?;
+    let from = from.unwrap_or(1);
+    state.watches.replay(caller.owner(), id, from, to.unwrap_or(from)).await?;
+    Ok(StatusCode::ACCEPTED)
+}

@@ -1,0 +1,110 @@
+//! The watch in a path, and the fields that creation and change share.
+
+use std::time::Duration;
+
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use crate::{
+    trigger::{NewTrigger, Trigger},
+    watches::{TERM, Watches},
+};
+use assay_domain::Time;
+use assay_http::{
+    ApiError,
+    extract::{JsonObject, in_path, limited, param},
+    parameters,
+};
+
+/// Maximum number of triggers of one watch.
+pub(crate) const MOST_TRIGGERS: usize = 16;
+/// Maximum time from now to the end of a watch.
+const LONGEST: TimeDelta = TimeDelta::days(366);
+/// Maximum time between two evaluations.
+const DAY: u64 = 86_400;
+
+/// `{watch_id}`.
+pub(crate) struct WatchPath(pub Uuid);
+
+parameters!(WatchPath: limited(
+    in_path::<String>("watch_id", "Id of a watch", "6f3c1f0a-8f0e-4a6f-9f6d-0c5b3c1d2e4f"),
+    |schema| schema.max_length = Some(64),
+));
+
+impl<S: Send + Sync> FromRequestParts<S> for WatchPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let id = param(parts, state, "watch_id", |text| Uuid::try_parse(text).ok()).await.flatten();
+        id.map(Self).ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "Watch not found"))
+    }
+}
+
+/// `when`, checked.
+pub(crate) fn triggers(body: &mut JsonObject, watches: &Watches) -> Option<Vec<Trigger>> {
+    let given = body.objects::<NewTrigger>("when", MOST_TRIGGERS)?;
+    let mut found = Vec::with_capacity(given.len());
+    for (at, trigger) in given.into_iter().enumerate() {
+        match trigger.checked().and_then(|trigger| watches.cannot(&trigger).map_or(Ok(trigger), Err)) {
+            Ok(trigger) => found.push(trigger),
+            Err(why) => body.refuse("when", format_args!("entry {at}: {why}")),
+        }
+    }
+    Some(found)
+}
+
+/// `every_s`.
+pub(crate) fn every(body: &mut JsonObject, watches: &Watches) -> Option<Duration> {
+    let seconds = body.count("every_s")?;
+    let least = watches.settings().min_every.as_secs();
+    if !(least..=DAY).contains(&seconds) {
+        body.refuse("every_s", format_args!("must be {least} to {DAY} seconds"));
+    }
+    Some(Duration::from_secs(seconds))
+}
+
+/// `until`.
+pub(crate) fn until(body: &mut JsonObject, now: Time) -> Option<Time> {
+    let text = body.text("until")?;
+    match DateTime::parse_from_rfc3339(&text).map(|until| until.to_utc()) {
+        Ok(until) if until > now && until - now <= LONGEST => return Some(until),
+        Ok(_) => body.refuse("until", "must be in the future and at most 366 days away"),
+        Err(_) => body.refuse("until", "must be a time such as 2026-12-31T00:00:00Z"),
+    }
+    None
+}
+
+/// `url`, checked as far as that needs no request.
+pub(crate) fn url(body: &mut JsonObject, watches: &Watches) -> Option<String> {
+    let url = body.text("url")?;
+    if let Err(why) = watches.0.sender.allows(&url) {
+        body.refuse("url", format_args!("{why}; give an HTTPS URL of a public host"));
+    }
+    Some(url)
+}
+
+/// The begun terms of 30 days in a time.
+pub(crate) fn terms(time: TimeDelta) -> usize {
+    let seconds = time.num_seconds().max(0);
+    usize::try_from((seconds + TERM.num_seconds() - 1) / TERM.num_seconds()).unwrap_or(usize::MAX)
+}
+
+pub(crate) fn now() -> Time {
+    Utc::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_begun_term_is_paid() {
+        let days = |days| terms(TimeDelta::days(days));
+        assert_eq!([0, 1, 30, 31, 366].map(days), [0, 1, 1, 2, 13]);
+        assert_eq!((terms(TimeDelta::seconds(-5)), terms(TimeDelta::seconds(1))), (0, 1));
+    }
+}

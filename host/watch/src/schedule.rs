@@ -1,0 +1,157 @@
+//! When a delivery is tried again, and when it is given up: ten attempts over about three days.
+
+use std::time::Duration;
+
+use crate::records::{AttemptRecord, DeliveryRecord, Stopped};
+use assay_domain::Time;
+
+/// Time after each failed attempt.
+const AFTER: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+/// Maximum time that a receiver can ask for by `Retry-After`, in seconds.
+const MOST: u64 = 86_400;
+/// Share of the time by which it varies at random.
+const JITTER: f64 = 0.1;
+/// Attempts to get the consent of a receiver, who may be a victim.
+const CONSENT: u32 = 3;
+/// Attempts that are kept for the owner.
+const KEPT: usize = 20;
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Taken: 2xx.
+    Taken,
+    /// 410.
+    Gone,
+    /// Anything else; with the time of `Retry-After`.
+    Failed(Option<Duration>),
+}
+
+impl DeliveryRecord {
+    /// The number of the event that is sent next.
+    pub(crate) fn next(&self) -> u64 {
+        self.replay.map_or(self.through + 1, |(from, _)| from)
+    }
+
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.stopped.is_none() && self.next_at.is_none_or(|at| at <= now)
+    }
+
+    /// After an attempt at `now`. `dice`, from 0 to 1, decides the jitter.
+    pub(crate) fn tried(&mut self, attempt: AttemptRecord, outcome: Outcome, now: Time, dice: f64) {
+        match outcome {
+            Outcome::Taken => {
+                (self.attempts, self.next_at) = (0, None);
+                match (attempt.seq, self.replay) {
+                    (Some(seq), Some((_, to))) => {
+                        self.replay = (seq < to).then_some((seq + 1, to));
+                        self.through = self.through.max(seq);
+                    }
+                    (Some(seq), None) => self.through = self.through.max(seq),
+                    (None, _) => self.confirmed = true,
+                }
+            }
+            Outcome::Gone => self.stopped = Some(Stopped::Gone),
+            Outcome::Failed(asked) => {
+                let after = usize::try_from(self.attempts).ok().and_then(|tried| AFTER.get(tried));
+                self.attempts += 1;
+                let after = after.filter(|_| attempt.seq.is_some() || self.attempts < CONSENT);
+                match after {
+                    None => self.stopped = Some(Stopped::Failing),
+                    Some(seconds) => {
+                        let varied = *seconds as f64 * (1.0 - JITTER + 2.0 * JITTER * dice.clamp(0.0, 1.0));
+                        let asked = asked.map_or(0, |asked| asked.as_secs().min(MOST));
+                        let wait = Duration::from_secs_f64(varied).max(Duration::from_secs(asked));
+                        self.next_at = Some(now + wait);
+                    }
+                }
+            }
+        }
+        self.latest.push(attempt);
+        let more = self.latest.len().saturating_sub(KEPT);
+        self.latest.drain(..more);
+    }
+
+    /// Sends again, beginning with the next attempt of the schedule.
+    pub(crate) fn resume(&mut self) {
+        (self.stopped, self.attempts, self.next_at) = (None, 0, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::time_from_unix;
+
+    const NOW: u64 = 1_790_000_000;
+
+    fn attempt(seq: Option<u64>) -> AttemptRecord {
+        AttemptRecord { seq, at: time_from_unix(NOW), delivered: false, outcome: "status 500".into(), took_ms: 1 }
+    }
+
+    #[test]
+    fn ten_attempts_take_about_three_days_and_then_it_stops() {
+        for dice in [0.0, 1.0] {
+            let (mut record, mut now, mut tries) = (DeliveryRecord::default(), time_from_unix(NOW), 0);
+            while record.stopped.is_none() {
+                assert!(record.is_due(now));
+                record.tried(attempt(Some(1)), Outcome::Failed(None), now, dice);
+                tries += 1;
+                now = record.next_at.unwrap_or(now);
+            }
+            let hours = (now - time_from_unix(NOW)).num_hours();
+            assert!(tries == 10 && (66..=84).contains(&hours), "{tries} tries in {hours} hours");
+            assert_eq!((record.stopped, record.next()), (Some(Stopped::Failing), 1));
+            record.resume();
+            assert!(record.is_due(now));
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_time_gets_it_up_to_a_day() {
+        let wait = |asked| {
+            let mut record = DeliveryRecord::default();
+            record.tried(attempt(Some(1)), Outcome::Failed(Some(Duration::from_secs(asked))), time_from_unix(NOW), 0.5);
+            (record.next_at.unwrap() - time_from_unix(NOW)).num_seconds()
+        };
+        assert_eq!([wait(0), wait(120), wait(1_000_000)], [5, 120, 86_400]);
+    }
+
+    #[test]
+    fn a_receiver_that_does_not_agree_is_asked_three_times() {
+        let (mut record, mut now) = (DeliveryRecord::default(), time_from_unix(NOW));
+        for _ in 0..3 {
+            assert!(record.is_due(now));
+            record.tried(attempt(None), Outcome::Failed(None), now, 0.5);
+            now = record.next_at.unwrap_or(now);
+        }
+        assert_eq!((record.stopped, record.confirmed), (Some(Stopped::Failing), false));
+    }
+
+    #[test]
+    fn gone_ends_it() {
+        let mut record = DeliveryRecord::default();
+        record.tried(attempt(Some(1)), Outcome::Gone, time_from_unix(NOW), 0.5);
+        assert!(!record.is_due(time_from_unix(NOW + 1_000_000)));
+    }
+
+    #[test]
+    fn a_replay_comes_before_the_next_event_and_skips_none() {
+        let mut record = DeliveryRecord { through: 5, replay: Some((2, 3)), ..DeliveryRecord::default() };
+        let mut sent = Vec::new();
+        for _ in 0..4 {
+            sent.push(record.next());
+            record.tried(attempt(Some(record.next())), Outcome::Taken, time_from_unix(NOW), 0.5);
+        }
+        assert_eq!((sent, record.through), (vec![2, 3, 6, 7], 7));
+    }
+
+    #[test]
+    fn the_latest_attempts_are_kept() {
+        let mut record = DeliveryRecord::default();
+        for seq in 1..=50 {
+            record.tried(attempt(Some(seq)), Outcome::Taken, time_from_unix(NOW), 0.5);
+        }
+        assert_eq!((record.latest.len(), record.latest[0].seq), (KEPT, Some(31)));
+    }
+}

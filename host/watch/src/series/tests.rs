@@ -1,0 +1,281 @@
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use proptest::prelude::*;
+
+use super::*;
+use crate::trigger::Limit;
+use assay_domain::{ModelVersion, time_from_unix};
+
+const MINUTE: u64 = 60;
+
+fn trigger(measure: Measure, limit: Option<Limit>) -> Trigger {
+    Trigger { measure, market: None, model_version: None, horizon_days: None, limit }
+}
+
+fn below(at: f64, clear: f64) -> Trigger {
+    trigger(Measure::HealthFactor, Some(Limit::Below { at, clear }))
+}
+
+fn sample(value: f64, step: u64) -> Sample {
+    let block = ReadBlock { chain_id: 1, number: step, hash: hash(step) };
+    let at = time_from_unix(step * MINUTE);
+    Sample { value: Some(value), at, blocks: vec![block], version: None, score: None, liquidations: Vec::new() }
+}
+
+fn hash(step: u64) -> B256 {
+    B256::left_padding_from(&step.to_be_bytes())
+}
+
+/// A trigger under test, evaluated once a minute.
+struct Watched {
+    trigger: Trigger,
+    state: TriggerState,
+    next: u64,
+    step: u64,
+    fires_at_once: bool,
+    chains: ChainFacts,
+}
+
+impl Watched {
+    fn new(trigger: Trigger) -> Self {
+        let chains = ChainFacts::default();
+        Self { trigger, state: TriggerState::default(), next: 1, step: 0, fires_at_once: false, chains }
+    }
+
+    fn see(&mut self, reading: Reading) -> Vec<What> {
+        self.observe(reading).changes.into_iter().map(|change| change.what).collect()
+    }
+
+    fn observe(&mut self, reading: Reading) -> Observed {
+        let readings = Readings::from([(String::new(), reading)]);
+        let round = Round {
+            readings: &readings,
+            now: time_from_unix(self.step * MINUTE),
+            since: time_from_unix(0),
+            stale_after: TimeDelta::minutes(10),
+            fires_at_once: self.fires_at_once,
+            chains: &self.chains,
+        };
+        // As between two evaluations, the state is a stored record.
+        let stored = serde_json::to_vec(&self.state).unwrap();
+        self.state = serde_json::from_slice(&stored).unwrap();
+        let observed = self.state.observe(&self.trigger, &round, &mut self.next);
+        self.step += 1;
+        observed
+    }
+
+    fn value(&mut self, value: f64) -> Vec<What> {
+        self.see(Reading::Read(sample(value, self.step)))
+    }
+
+    fn unread(&mut self) -> Vec<What> {
+        self.see(Reading::Unread("position on chain 1: no endpoint answers".to_owned()))
+    }
+}
+
+/// What was told, without its values.
+fn words(told: &[What]) -> Vec<&'static str> {
+    told.iter()
+        .map(|what| match what {
+            What::Crossed { .. } => "crossed",
+            What::Cleared { .. } => "cleared",
+            What::RangeChanged { .. } => "range",
+            What::Liquidated { .. } => "liquidated",
+            What::Stale { .. } => "stale",
+            What::Current { .. } => "current",
+            What::ModelChanged { .. } => "model",
+            What::Retracted { .. } => "retracted",
+        })
+        .collect()
+}
+
+#[test]
+fn a_bound_fires_once_until_it_clears() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    let told: Vec<_> = [2.0, 1.29, 1.31, 1.2, 1.39, 1.4, 1.35, 1.3, 1.1].map(|value| watch.value(value).len()).into();
+    assert_eq!(told, [0, 1, 0, 0, 0, 1, 0, 0, 1]);
+}
+
+#[test]
+fn the_first_value_fires_only_if_asked_to() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    assert_eq!((words(&watch.value(1.0)), watch.state.series[""].fired), (vec![], true));
+    let mut watch = Watched { fires_at_once: true, ..Watched::new(below(1.3, 1.4)) };
+    assert!(matches!(&watch.value(1.0)[..], [What::Crossed { before: None, .. }]));
+}
+
+#[test]
+fn a_wallet_that_cannot_be_read_is_stale_and_then_current() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    watch.value(2.0);
+    let told: Vec<_> = (0..12).map(|_| words(&watch.unread())).collect();
+    assert_eq!(told.iter().filter(|told| !told.is_empty()).count(), 1);
+    assert_eq!(told[9], ["stale"], "ten minutes after the last value");
+    assert_eq!(words(&watch.value(1.0)), ["crossed", "current"]);
+}
+
+#[test]
+fn a_value_that_does_not_exist_is_neither_stale_nor_a_crossing() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    watch.value(2.0);
+    for _ in 0..30 {
+        assert!(watch.see(Reading::Nothing("the model claims nothing".to_owned())).is_empty());
+    }
+    assert_eq!(words(&watch.value(1.0)), ["crossed"]);
+}
+
+#[test]
+fn a_promotion_is_a_new_baseline() {
+    let mut watch = Watched::new(trigger(Measure::Score, Some(Limit::Below { at: 600.0, clear: 612.0 })));
+    let by = |watch: &mut Watched, value, version: &str| {
+        let version: Option<ModelVersion> = version.parse().ok();
+        watch.see(Reading::Read(Sample { version, ..sample(value, watch.step) }))
+    };
+    by(&mut watch, 700.0, "1.1");
+    let told = by(&mut watch, 550.0, "1.3");
+    assert!(matches!(&told[..], [What::ModelChanged { fired: true, before, .. }] if before.value == Some(700.0)));
+    assert_eq!(words(&by(&mut watch, 620.0, "1.3")), ["cleared"]);
+}
+
+#[test]
+fn a_range_at_its_edge_does_not_flap() {
+    let mut watch = Watched::new(trigger(Measure::Range, None));
+    let see = |watch: &mut Watched, score: u32| {
+        let value = range_rank(Score::new(score).unwrap().range());
+        watch.see(Reading::Read(Sample { score: Some(score), ..sample(value, watch.step) })).len()
+    };
+    // 640 is the lower edge of `fair`.
+    let told = [641, 639, 640, 638, 644, 645, 639, 650, 634].map(|score| see(&mut watch, score));
+    assert_eq!(told, [0, 1, 0, 0, 0, 1, 0, 0, 1]);
+}
+
+#[test]
+fn each_liquidation_is_told_once_and_retracted_if_it_is_gone() {
+    let mut watch = Watched::new(trigger(Measure::Liquidation, None));
+    let see = |watch: &mut Watched, count: f64| {
+        let dated = |hours| Liquidated { at: time_from_unix(hours * 3_600), usd: None };
+        let liquidations = (1..=count as u64).rev().map(dated).collect();
+        watch.see(Reading::Read(Sample { liquidations, ..sample(count, watch.step) }))
+    };
+    assert!(see(&mut watch, 1.0).is_empty(), "it was liquidated before the watch");
+    let told = see(&mut watch, 3.0);
+    let hours = |what: &What| match what {
+        What::Liquidated { liquidation: Some(found), .. } => found.at.timestamp() / 3_600,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told.iter().map(hours).collect::<Vec<_>>(), [2, 3]);
+    assert!(see(&mut watch, 3.0).is_empty());
+    assert_eq!(words(&see(&mut watch, 2.0)), ["retracted"]);
+    assert_eq!(words(&see(&mut watch, 3.0)), ["liquidated"]);
+}
+
+#[test]
+fn a_crossing_of_an_orphaned_block_is_retracted_unless_the_new_block_shows_it_too() {
+    let crossed = |after: f64| {
+        let mut watch = Watched::new(below(1.3, 1.4));
+        watch.value(2.0);
+        assert_eq!(words(&watch.value(1.0)), ["crossed"]);
+        watch.chains.orphaned.insert(hash(1));
+        watch.value(after)
+    };
+    assert!(crossed(1.1).is_empty());
+    assert!(matches!(&crossed(1.5)[..], [What::Retracted { seq: 1, .. }]));
+    assert!(matches!(&crossed(1.35)[..], [What::Retracted { seq: 1, .. }]), "on the new chain it was never below");
+}
+
+#[test]
+fn an_event_of_a_final_block_stands() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    watch.value(2.0);
+    watch.value(1.0);
+    watch.chains.settled.insert(1, 1);
+    let reading = Reading::Read(sample(1.0, 2));
+    assert_eq!(watch.observe(reading).settled, [1]);
+    watch.chains.orphaned.insert(hash(1));
+    assert_eq!(words(&watch.value(1.5)), ["cleared"]);
+}
+
+/// One evaluation: a value in tenths, or none; and how many blocks before it a reorganisation replaces.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Value(u8),
+    Unread,
+    Nothing,
+    Reorganised(u64, u8),
+    Final,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..30_u8).prop_map(Step::Value),
+        2 => Just(Step::Unread),
+        1 => Just(Step::Nothing),
+        2 => (1..6_u64, 0..30_u8).prop_map(|(depth, value)| Step::Reorganised(depth, value)),
+        1 => Just(Step::Final),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+proptest! {
+    #[test]
+    fn every_crossing_is_told_once_on_values_that_were_read(steps in steps(), fires_at_once: bool) {
+        let mut watch = Watched { fires_at_once, ..Watched::new(below(1.3, 1.6)) };
+        // The events that stand, by number, and whether they are crossings.
+        let mut standing: BTreeMap<u64, bool> = BTreeMap::new();
+        let (mut used, mut is_final) = (BTreeSet::new(), BTreeSet::new());
+        let mut began_fired = None;
+        for step in steps {
+            let now = watch.step;
+            let value = match step {
+                Step::Value(value) => Some(value),
+                Step::Reorganised(depth, value) => {
+                    watch.chains.orphaned.extend((now.saturating_sub(depth)..now).map(hash));
+                    Some(value)
+                }
+                Step::Final => {
+                    watch.chains.settled.insert(1, now.saturating_sub(1));
+                    None
+                }
+                Step::Unread | Step::Nothing => None,
+            };
+            let value = value.map(|tenths| f64::from(tenths) / 10.0);
+            let reading = match (value, step) {
+                (Some(value), _) => Reading::Read(sample(value, now)),
+                (None, Step::Nothing) => Reading::Nothing(String::new()),
+                (None, _) => Reading::Unread(String::new()),
+            };
+            let observed = watch.observe(reading);
+            is_final.extend(observed.settled);
+            for Change { seq, what } in observed.changes {
+                prop_assert!(used.insert(seq), "a number is used once");
+                match what {
+                    What::Crossed { .. } | What::Cleared { .. } => {
+                        prop_assert!(value.is_some(), "nothing fires on a value that was not read");
+                        standing.insert(seq, matches!(what, What::Crossed { .. }));
+                    }
+                    What::Retracted { seq, .. } => {
+                        prop_assert!(value.is_some() && !is_final.contains(&seq));
+                        prop_assert!(standing.remove(&seq).is_some(), "an event is retracted once");
+                    }
+                    What::Stale { .. } => prop_assert!(value.is_none()),
+                    What::Current { .. } => {}
+                    other => prop_assert!(false, "{other:?}"),
+                }
+            }
+            let Some(value) = value else { continue };
+            let began = *began_fired.get_or_insert(value < 1.3);
+            // Crossings and clearings that stand alternate, from the state at the beginning.
+            let mut fired = began && !fires_at_once;
+            for crossing in standing.values() {
+                prop_assert_ne!(fired, *crossing, "{:?}", standing);
+                fired = *crossing;
+            }
+            prop_assert_eq!(fired, watch.state.series[""].fired);
+            prop_assert!(value >= 1.3 || fired, "a crossing was not told");
+            prop_assert!(value < 1.6 || !fired, "a clearing was not told");
+            let orphaned = watch.state.open_blocks().any(|block| watch.chains.orphaned.contains(&block.hash));
+            prop_assert!(!orphaned, "an event of an orphaned block stands");
+        }
+    }
+}
