@@ -149,3 +149,32 @@ fn a_sandbox_answers_what_if() {
         assert_eq!(own["score"], 300, "{own}");
     });
 }
+
+#[test]
+fn the_command_says_what_the_server_says() {
+    run(async {
+        let service = released_on_devnet().await;
+        let api = service.keyed();
+        let answer = api
+            .get(&format!("{}?model_version=1.4&include_reasons=true&include_changes=true", path("leveraged")))
+            .await;
+        let id = answer.headers["assay-score-id"].to_str().unwrap().to_owned();
+        let score = answer.ok();
+        let line = api.get(&format!("/api/v2/score/{id}")).await.ok()["features"].take();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("wallets.jsonl");
+        std::fs::write(&file, format!("{line}\n")).unwrap();
+        let change = score["changes"]["lower"]["change"].clone();
+        let done = std::process::Command::new(assay_tests::service::binary())
+            .args(["features", "score", file.to_str().unwrap(), "--include-changes", "--component"])
+            .arg(plugins().join("credit-1.4.wasm"))
+            .args(["--what-if", &json!([change]).to_string()])
+            .output()
+            .unwrap();
+        let said: Value = serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)));
+        assert_eq!((&said["now"]["score"], &said["now"]["reasons"]), (&score["score"], &score["reasons"]));
+        assert_eq!(said["changes"], score["changes"]);
+        assert_eq!(said["then"]["score"], score["changes"]["lower"]["score"]);
+    });
+}

@@ -39,7 +39,7 @@ const NAME: usize = 80;
 pub(crate) struct ChangesQuery(pub Option<Option<Score>>);
 
 parameters!(ChangesQuery:
-    optional::<bool>("include_changes", "Also find what would raise the score to the next range, and what would lower it"),
+    optional::<bool>("include_changes", "Also find what would raise the score to the next range, and lower it"),
     optional::<String>("target", "With include_changes: a range or a score to reach; the next range by default"),
 );
 
@@ -66,7 +66,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ChangesQuery {
 /// Changes to the features of an address, made one after the other.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = WhatIfRequest, example = json!({
-    "changes": [{ "repay": { "market": "1/lenderA_v3", "usd": 1000 } }, { "price": { "asset": "native", "percent": -30 } }]
+    "changes": [
+        { "repay": { "market": "1/lenderA_v3", "usd": 1000 } }, { "price": { "asset": "native", "percent": -30 } }
+    ]
 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct WhatIfRequest {
@@ -80,8 +82,8 @@ pub(crate) struct WhatIfRequest {
 /// The score that one address would have after changes.
 ///
 /// The changes are made to the features that its score was computed from, and the model scores the result. A repayment
-/// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing is
-/// recorded, and there is no statement of such a score. Without changes, the answer is of the score as it is.
+/// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing
+/// is recorded, and there is no statement of such a score. Without changes, the answer is of the score as it is.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "what_if",
     params(SubjectPath, VersionQuery),
