@@ -25,7 +25,9 @@ use crate::{
     prices::ExternalPrices,
     read::{Chain, ChainClock, ChainOverview, ChainSetup, ChainStatus, MomentError, WalletBatch},
 };
-use assay_domain::{Address, ChainId, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix};
+use assay_domain::{
+    Address, ChainId, ExposureClass, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix,
+};
 use assay_evm::{
     client::{Block, Client},
     config::Outbound,
@@ -261,6 +263,13 @@ impl Chains {
     /// What is known of each chain, by ascending id.
     pub fn overview(&self) -> Vec<ChainOverview> {
         self.inner.chains.iter().map(|chain| chain.overview(self.inner.names.source(chain.id()))).collect()
+    }
+
+    /// What the value of `token` follows on a chain; the native currency for `None`.
+    pub fn exposure(&self, id: ChainId, token: Option<Address>) -> ExposureClass {
+        let Some(token) = token else { return ExposureClass::Native };
+        let chain = self.inner.chains.iter().find(|chain| chain.id() == id);
+        chain.map_or(ExposureClass::Other, |chain| chain.exposure(token))
     }
 
     /// Whether the clock of this machine seems to be wrong, compared with the chains.

@@ -25,6 +25,7 @@ export interface Answers {
     "get identity/address/{address}/attestations": Identity;
     "get models": Models;
     "get models/compare/address/{address}": Comparison;
+    "post models/credit/score": FeaturesScore;
     "get models/{kind}/report": ShadowReport;
     "get report/": AggregatedReport;
     "get report/address/{address}": Report;
@@ -48,6 +49,7 @@ export interface Answers {
     "post score/address/{address}": Score;
     "post score/address/{address}/attestation": Statement;
     "get score/address/{address}/history": ScoreHistory;
+    "post score/address/{address}/what-if": WhatIf;
     "get score/batch/": Scores;
     "get score/{id}": Provenance;
     "get score/{id}/evidence": Evidence;
@@ -62,10 +64,12 @@ export interface Requests {
     "put admin/models/{kind}/champion": OneVersion;
     "post admin/models/{kind}/rollback": RollBack;
     "post agents/{agent_id}/reputation": Submission;
+    "post models/credit/score": OwnFeatures;
     "post report/address/{address}": OffChainReport;
     "post reputation/{agent_id}": Submission;
     "post sandbox/score/address/{address}": OffChain;
     "post score/address/{address}": OffChain;
+    "post score/address/{address}/what-if": WhatIfRequest;
 }
 
 export interface components {
@@ -264,6 +268,21 @@ export interface components {
             chain_name: string;
             total_asset_usd: number;
         };
+        ChangeStep: components["schemas"]["Safety"] & {
+            change?: Record<string, never> | null;
+            kind: string;
+            minimal: boolean;
+            range?: components["schemas"]["Range"];
+            reaches: boolean;
+            score?: number;
+        };
+        Changes: {
+            calls: number;
+            floor?: number | null;
+            lower?: components["schemas"]["ChangeStep"] | null;
+            raise: components["schemas"]["ChangeStep"][];
+            target?: number | null;
+        };
         Check: {
             bytes: number;
             class?: string | null;
@@ -294,7 +313,11 @@ export interface components {
             population: string;
             rates: components["schemas"]["Rate"][];
         };
-        ComparedVersion: {
+        Clamp: {
+            points: number;
+            sum: number;
+        };
+        ComparedVersion: components["schemas"]["Reasons"] & {
             decile?: number | null;
             difference?: components["schemas"]["Difference"] | null;
             digest?: string | null;
@@ -380,7 +403,7 @@ export interface components {
         };
         /** @enum {string} */
         EventKind: "supply" | "withdraw" | "borrow" | "repay" | "liquidation";
-        Evidence: components["schemas"]["Provenance"] & {
+        Evidence: components["schemas"]["Provenance"] & components["schemas"]["Reasons"] & {
             blocks: components["schemas"]["Block"][];
             blocks_root: string;
             features_digest: string;
@@ -389,6 +412,8 @@ export interface components {
         Factor: {
             description: string;
             label: string;
+            points: number;
+            possible: number;
             rating: components["schemas"]["Range"];
         };
         FactorDifference: {
@@ -414,6 +439,14 @@ export interface components {
             chain_id: number;
             from: string;
             part: string;
+        };
+        FeaturesScore: components["schemas"]["Reasons"] & components["schemas"]["Safety"] & {
+            decile: number;
+            factors: components["schemas"]["Factor"][];
+            model_digest: string;
+            model_version: string;
+            range: components["schemas"]["Range"];
+            score: number;
         };
         FeedbackTransaction: {
             block_number: number;
@@ -477,6 +510,16 @@ export interface components {
         Keys: {
             count: number;
             keys: components["schemas"]["Key"][];
+        };
+        LadderRung: components["schemas"]["Safety"] & {
+            percent: number;
+            range?: components["schemas"]["Range"] | null;
+            score?: number | null;
+        };
+        LiquidationPrice: {
+            asset: string;
+            market: string;
+            percent_of_price?: number | null;
         };
         MeanScore: {
             address: string[];
@@ -593,6 +636,13 @@ export interface components {
             models: components["schemas"]["ModelOutcomes"][];
             reason?: string | null;
             timestamp: string;
+        };
+        OwnFeatures: {
+            as_of: number;
+            chains?: Record<string, never>[];
+            holdings?: Record<string, never>[];
+            identity?: Record<string, never>[];
+            markets?: Record<string, never>[];
         };
         OwnSubmission: {
             address: string;
@@ -747,8 +797,18 @@ export interface components {
             wallets: number;
         };
         Reason: {
+            applicant_text: string;
             code: string;
-            message: string;
+            factor: string;
+            points_lost: number;
+            points_possible: number;
+            rank: number;
+            text: string;
+        };
+        Reasons: {
+            clamp?: components["schemas"]["Clamp"];
+            reason_codes?: string;
+            reasons?: components["schemas"]["Reason"][];
         };
         Refused: {
             code: string;
@@ -783,6 +843,10 @@ export interface components {
         RollBack: {
             why?: string | null;
         };
+        Safety: {
+            buffer_percent?: number;
+            health_factor?: number;
+        };
         SandboxChainTotal: {
             address: string;
             chain_id: number;
@@ -803,8 +867,9 @@ export interface components {
         };
         /** @enum {string} */
         Scope: "read" | "submit" | "admin";
-        Score: {
+        Score: components["schemas"]["Reasons"] & {
             address: string;
+            changes?: components["schemas"]["Changes"];
             claims?: components["schemas"]["ClaimedRate"][];
             credit_events_coverage?: components["schemas"]["Coverage"];
             decile: number;
@@ -1063,6 +1128,23 @@ export interface components {
             possible?: number | null;
             rating?: string | null;
         };
+        WhatIf: components["schemas"]["Reasons"] & components["schemas"]["Safety"] & {
+            address: string;
+            credit_events_coverage: components["schemas"]["Coverage"];
+            decile: number;
+            factors: components["schemas"]["Factor"][];
+            ladder: components["schemas"]["LadderRung"][];
+            liquidation_prices: components["schemas"]["LiquidationPrice"][];
+            model_version: string;
+            provisional: boolean;
+            range: components["schemas"]["Range"];
+            range_now: components["schemas"]["Range"];
+            score: number;
+            score_now: number;
+        };
+        WhatIfRequest: {
+            changes: Record<string, never>[];
+        };
     };
     responses: never;
     parameters: never;
@@ -1101,9 +1183,12 @@ export type ChainSummary = components['schemas']['ChainSummary'];
 export type ChainSummaryReport = components['schemas']['ChainSummaryReport'];
 export type ChainToken = components['schemas']['ChainToken'];
 export type ChainValue = components['schemas']['ChainValue'];
+export type ChangeStep = components['schemas']['ChangeStep'];
+export type Changes = components['schemas']['Changes'];
 export type Check = components['schemas']['Check'];
 export type ClaimedRate = components['schemas']['ClaimedRate'];
 export type Claims = components['schemas']['Claims'];
+export type Clamp = components['schemas']['Clamp'];
 export type ComparedVersion = components['schemas']['ComparedVersion'];
 export type Comparison = components['schemas']['Comparison'];
 export type Counts = components['schemas']['Counts'];
@@ -1125,6 +1210,7 @@ export type FactorDrift = components['schemas']['FactorDrift'];
 export type FactorPoints = components['schemas']['FactorPoints'];
 export type FailureCount = components['schemas']['FailureCount'];
 export type FeatureSource = components['schemas']['FeatureSource'];
+export type FeaturesScore = components['schemas']['FeaturesScore'];
 export type FeedbackTransaction = components['schemas']['FeedbackTransaction'];
 export type FoundAgents = components['schemas']['FoundAgents'];
 export type GasAtRisk = components['schemas']['GasAtRisk'];
@@ -1135,6 +1221,8 @@ export type IdentitySource = components['schemas']['IdentitySource'];
 export type IndexStatus = components['schemas']['IndexStatus'];
 export type Key = components['schemas']['Key'];
 export type Keys = components['schemas']['Keys'];
+export type LadderRung = components['schemas']['LadderRung'];
+export type LiquidationPrice = components['schemas']['LiquidationPrice'];
 export type MeanScore = components['schemas']['MeanScore'];
 export type MintedKey = components['schemas']['MintedKey'];
 export type Model = components['schemas']['Model'];
@@ -1152,6 +1240,7 @@ export type OffChainData = components['schemas']['OffChainData'];
 export type OffChainReport = components['schemas']['OffChainReport'];
 export type OneVersion = components['schemas']['OneVersion'];
 export type Outcomes = components['schemas']['Outcomes'];
+export type OwnFeatures = components['schemas']['OwnFeatures'];
 export type OwnSubmission = components['schemas']['OwnSubmission'];
 export type OwnSubmissions = components['schemas']['OwnSubmissions'];
 export type Pace = components['schemas']['Pace'];
@@ -1174,11 +1263,13 @@ export type Readiness = components['schemas']['Readiness'];
 export type Realised = components['schemas']['Realised'];
 export type RealisedRange = components['schemas']['RealisedRange'];
 export type Reason = components['schemas']['Reason'];
+export type Reasons = components['schemas']['Reasons'];
 export type Refused = components['schemas']['Refused'];
 export type Report = components['schemas']['Report'];
 export type ReportScore = components['schemas']['ReportScore'];
 export type Roles = components['schemas']['Roles'];
 export type RollBack = components['schemas']['RollBack'];
+export type Safety = components['schemas']['Safety'];
 export type SandboxChainTotal = components['schemas']['SandboxChainTotal'];
 export type Scenario = components['schemas']['Scenario'];
 export type Scenarios = components['schemas']['Scenarios'];
@@ -1220,3 +1311,5 @@ export type VersionError = components['schemas']['VersionError'];
 export type VersionText = components['schemas']['VersionText'];
 export type Violation = components['schemas']['Violation'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
+export type WhatIf = components['schemas']['WhatIf'];
+export type WhatIfRequest = components['schemas']['WhatIfRequest'];

@@ -15,5 +15,14 @@ pub enum ExposureClass {
 }
 
 impl ExposureClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stablecoin => "stablecoin",
+            Self::Native => "native",
+            Self::Bitcoin => "bitcoin",
+            Self::Other => "other",
+        }
+    }
+
     pub const ALL: [Self; 4] = [Self::Stablecoin, Self::Native, Self::Bitcoin, Self::Other];
 }

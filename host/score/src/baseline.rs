@@ -1,11 +1,11 @@
 //! A score whose features can be changed: what the model says of features that the wallet does not have.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{Ask, Scoring, ScoringError};
 use assay_domain::{
-    Assessment, Outlook, Score, Subject,
-    features::{Change, ChangeError, Features},
+    Address, Assessment, ChainId, ExposureClass, Outlook, Position, Score, Snapshot, Subject,
+    features::{Change, ChangeError, Features, positions_after},
 };
 use assay_registry::{CreditModel, ScoreError};
 use assay_rollout::Scored;
@@ -19,6 +19,14 @@ pub struct Baseline {
     model: CreditModel,
     /// Points between a mock score and what the model says of its features.
     shift: i64,
+    held: Arc<Held>,
+}
+
+/// The positions behind the features, by token.
+#[derive(Default)]
+struct Held {
+    positions: Vec<Position>,
+    classes: HashMap<(ChainId, Option<Address>), ExposureClass>,
 }
 
 /// Why there is no answer about changed features.
@@ -32,7 +40,7 @@ pub enum WhatIfError {
 
 impl Baseline {
     pub fn new(model: CreditModel, scored: Arc<Scored>, features: Arc<Features>) -> Self {
-        Self { scored, features, model, shift: 0 }
+        Self { scored, features, model, shift: 0, held: Arc::default() }
     }
 
     /// A mock score, which moves as the score of `model` does.
@@ -42,7 +50,7 @@ impl Baseline {
     pub fn mock(model: CreditModel, scored: Arc<Scored>, features: Arc<Features>) -> Result<Self, ScoringError> {
         let says = model.score_uncounted(&features).0?;
         let shift = i64::from(scored.assessment.score.get()) - i64::from(says.score.get());
-        Ok(Self { scored, features, model, shift })
+        Ok(Self { scored, features, model, shift, held: Arc::default() })
     }
 
     /// What would raise the score to `target`, the next range by default, and what would lower it.
@@ -65,6 +73,13 @@ impl Baseline {
         let says = self.model.explained_uncounted(&features).map_err(ScoringError::from)?;
         let score = self.shifted(says.score);
         Ok((features, Assessment { score, decile: self.model.decile(score), ..says }))
+    }
+
+    /// The positions after `changes`; none for a mock.
+    pub fn positions_after(&self, changes: &[Change]) -> Vec<Position> {
+        let Held { positions, classes } = &*self.held;
+        let class_of = |chain, token| classes.get(&(chain, token)).copied().unwrap_or(ExposureClass::Other);
+        positions_after(positions, changes, &class_of)
     }
 
     /// The score of `features`; `None` if the model refuses them.
@@ -93,7 +108,17 @@ impl Scoring {
     /// As [`Scoring::score`].
     pub async fn baseline(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Baseline, ScoringError> {
         let (answering, address) = self.answering_about(subject, ask).await?;
-        let (scored, features) = self.score_address(&answering, address, ask).await?;
-        Ok(Baseline::new(answering.model, scored, features))
+        let snapshot = self.active(address).await?;
+        let (scored, features) = self.assess(&answering, &snapshot, ask).await?;
+        let held = Arc::new(self.held(&snapshot));
+        Ok(Baseline { held, ..Baseline::new(answering.model, scored, features) })
+    }
+
+    fn held(&self, snapshot: &Snapshot) -> Held {
+        let positions: Vec<Position> = snapshot.chains.iter().flat_map(|chain| chain.positions.clone()).collect();
+        let tokens =
+            positions.iter().flat_map(|position| position.assets.iter().map(|asset| (position.chain_id, asset.token)));
+        let classes = tokens.map(|(chain, token)| ((chain, token), self.chains.exposure(chain, token))).collect();
+        Held { positions, classes }
     }
 }

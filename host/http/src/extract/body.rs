@@ -17,7 +17,6 @@ use crate::{
     route::BodyLimit,
     validation::{Location, Violation},
 };
-use assay_domain::display_text;
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -25,9 +24,6 @@ const DISCARDED: u64 = 64 << 20;
 
 /// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
-
-/// Maximum length of the words about one item, in characters.
-const SHOWN: usize = 300;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
@@ -195,14 +191,6 @@ impl JsonObject {
         };
         self.violations.push(violation);
         None
-    }
-
-    /// As [`objects`](Self::objects), of a required list.
-    pub fn items<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Vec<T> {
-        if self.field(field).is_none() {
-            self.violations.push(Violation::missing(Location::Body, field));
-        }
-        self.objects(field, most).unwrap_or_default()
     }
 
     /// Whether the body has `field`, even if it is null.

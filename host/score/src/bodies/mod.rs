@@ -1,5 +1,6 @@
 //! The bodies of responses about scores.
 
+mod changes;
 mod compare;
 mod history;
 mod provenance;
@@ -8,11 +9,12 @@ mod score;
 mod statement;
 mod what_if;
 
+pub use changes::{ChangesBody, SafetyBody, StepBody};
 pub use compare::ComparisonBody;
 pub use history::{HistoryBody, PointBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use reasons::{ClampBody, ReasonBody, ReasonsBody};
 pub use score::{ClaimedRateBody, FactorBody, MeanBody, ScoreBody, ScoresBody, SkippedBody};
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
-pub(crate) use what_if::Rung;
-pub use what_if::{ChangesBody, FeaturesScoreBody, LiquidationBody, RungBody, SafetyBody, StepBody, WhatIfBody};
+pub use what_if::{FeaturesScoreBody, LiquidationBody, RungBody, WhatIfBody};
+pub(crate) use what_if::{Rung, Supposed};

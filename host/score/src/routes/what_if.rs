@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 use super::{ScoreRoutes, choice::ModelChoice, reasoned};
 use crate::{
     Baseline, ScoringError, WhatIfError,
-    bodies::{FeaturesScoreBody, Rung, WhatIfBody},
+    bodies::{FeaturesScoreBody, Rung, Supposed, WhatIfBody},
     responses,
 };
 use assay_domain::{
-    Assessment, ExposureClass, Range, Score, Standing,
+    ExposureClass, Range, Score, Standing,
     features::{AttestationFeature, ChainFeatures, Change, Features, Holding, MOST_EVENTS, MarketFeatures, PriceMove},
 };
 use assay_http::{
@@ -39,7 +39,7 @@ const NAME: usize = 80;
 pub(crate) struct ChangesQuery(pub Option<Option<Score>>);
 
 parameters!(ChangesQuery:
-    optional::<bool>("include_changes", "Also find what would raise the score to the next range, and what would lower it"),
+    optional::<bool>("include_changes", "Also find what would raise the score to the next range, and lower it"),
     optional::<String>("target", "With include_changes: a range or a score to reach; the next range by default"),
 );
 
@@ -66,7 +66,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ChangesQuery {
 /// Changes to the features of an address, made one after the other.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = WhatIfRequest, example = json!({
-    "changes": [{ "repay": { "market": "1/lenderA_v3", "usd": 1000 } }, { "price": { "asset": "native", "percent": -30 } }]
+    "changes": [
+        { "repay": { "market": "1/lenderA_v3", "usd": 1000 } }, { "price": { "asset": "native", "percent": -30 } }
+    ]
 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct WhatIfRequest {
@@ -80,8 +82,8 @@ pub(crate) struct WhatIfRequest {
 /// The score that one address would have after changes.
 ///
 /// The changes are made to the features that its score was computed from, and the model scores the result. A repayment
-/// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing is
-/// recorded, and there is no statement of such a score. An empty list of changes shows the score as it is.
+/// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing
+/// is recorded, and there is no statement of such a score. Without changes, the answer is of the score as it is.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "what_if",
     params(SubjectPath, ModelChoice),
@@ -100,7 +102,7 @@ pub(crate) async fn what_if(
     choice: ModelChoice,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
-    let changes: Vec<Change> = body.items("changes", MOST_CHANGES);
+    let changes: Vec<Change> = body.objects("changes", MOST_CHANGES).unwrap_or_default();
     body.finish()?;
     let ask = choice.ask(caller.name(), false);
     let found = async {
@@ -108,19 +110,17 @@ pub(crate) async fn what_if(
         let scored = baseline.scored.clone();
         Ok::<_, WhatIfError>((scored, blocking(move || supposed(&baseline, &changes)).await?))
     };
-    let (scored, (features, then, ladder)) = caller.pay(found).await?;
-    let standing = Standing::of(&features);
+    let (scored, supposed) = caller.pay(found).await?;
+    let standing = Standing::of(&supposed.features);
     let basis = match scored.basis {
         Basis::Unknown => Basis::Unknown,
         Basis::Wallet(_) | Basis::Boosted => Basis::Wallet(standing),
     };
-    let then_scored = Scored { assessment: then.clone(), basis, ..Scored::clone(&scored) };
+    let then_scored = Scored { assessment: supposed.then.clone(), basis, ..Scored::clone(&scored) };
     let reasons = scores.cards.reasons(scores.rollout.registry(), &then_scored).await;
-    let body = WhatIfBody::new(&scored, (&features, then), reasons, ladder);
+    let body = WhatIfBody::new(&scored, supposed, reasons);
     Ok(reasoned(fresh::once(Json(body)), [scored.chosen]))
 }
-
-type Supposed = (Features, Assessment, Vec<Rung>);
 
 fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfError> {
     let (features, then) = baseline.after(changes)?;
@@ -134,7 +134,7 @@ fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfE
         Ok::<_, WhatIfError>(Rung { percent, score, features })
     };
     let ladder = LADDER.into_iter().map(rung).collect::<Result<_, _>>()?;
-    Ok((features, then, ladder))
+    Ok(Supposed { positions: baseline.positions_after(changes), features, then, ladder })
 }
 
 /// Features as a line of a features file has them. A list that is absent is empty.

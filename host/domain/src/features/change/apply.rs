@@ -1,5 +1,5 @@
-//! Applies a change to features. Every caller that asks what would be uses [`Features::changed`], so that a change which
-//! one of them reports has the same result for all.
+//! Applies a change to features. Every caller that asks what would be uses [`Features::changed`], so a change that one
+//! of them reports has the same result for all.
 
 use super::{Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove};
 use crate::{

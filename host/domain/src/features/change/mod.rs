@@ -1,6 +1,7 @@
 //! Changes to features: a repayment, a loan, a deposit, a withdrawal, another price, or some days of waiting.
 
 mod apply;
+mod positions;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -8,6 +9,8 @@ use std::{fmt, str::FromStr};
 
 use super::{MarketFeatures, exact};
 use crate::{ChainId, ExposureClass};
+
+pub use positions::{ClassOf, positions_after};
 
 /// The most days of one change: ten years.
 pub const MOST_DAYS: u64 = 3_650;

@@ -197,9 +197,10 @@ proptest! {
     fn a_step_and_its_opposite_leave_the_wallet(supplied in 1.0..1e9, share in 0.01..0.99, part in 0.01..1.0) {
         let before = wallet(&[("lenderA_v3", supplied, supplied * share), ("lenderB_v3", 77.7, 3.3)]);
         let owes = before.markets[0].borrowed_usd;
+        let part_of_deposits = of("1/lenderA_v3", supplied * part);
         for [there, back] in [
             [Change::Borrow(of("1/lenderA_v3", owes * part)), Change::Repay(of("1/lenderA_v3", owes * part))],
-            [Change::Deposit(of("1/lenderA_v3", supplied * part)), Change::Withdraw(of("1/lenderA_v3", supplied * part))],
+            [Change::Deposit(part_of_deposits.clone()), Change::Withdraw(part_of_deposits)],
         ] {
             let after = before.after(&[there, back]).unwrap();
             let figures = |features: &Features| -> Vec<f64> {
