@@ -17,6 +17,7 @@ use crate::{
     route::BodyLimit,
     validation::{Location, Violation},
 };
+use assay_domain::display_text;
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -24,6 +25,9 @@ const DISCARDED: u64 = 64 << 20;
 
 /// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
+
+/// Maximum length of the words about one item, in characters.
+const SHOWN: usize = 300;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
