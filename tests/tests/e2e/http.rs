@@ -224,7 +224,8 @@ async fn sandbox_mode_answers_production_paths_and_says_so() {
         (&mock["score"], &json!(false), &json!("complete"))
     );
     for factor in body["factors"].as_array().unwrap() {
-        assert_eq!(factor.as_object().unwrap().keys().collect::<Vec<_>>(), ["description", "label", "rating"]);
+        let fields: Vec<_> = factor.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["description", "label", "points", "possible", "rating"]);
     }
     let boosted =
         server.post(&format!("/api/v2/score/address/{VITALIK}"), r#"{"total_asset_usd": 100000}"#).await.json();
