@@ -48,6 +48,7 @@ mod unread;
 mod usage;
 mod versions;
 mod wallets;
+mod watches;
 mod x402;
 
 use std::sync::LazyLock;
