@@ -18,6 +18,7 @@ mod replay;
 mod serve;
 mod store;
 mod verify;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -72,6 +73,8 @@ enum Command {
     /// Recompute served scores from their records, and print the differences
     Replay(replay::Replay),
     Verify(verify::Verify),
+    /// Print the events of a watch as they come
+    Watch(watch::Watch),
     /// Back up and restore the embedded store
     #[command(subcommand)]
     Store(store::Command),
@@ -136,6 +139,7 @@ fn main() -> ExitCode {
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
         Command::Verify(verify) => verify::run(&verify),
+        Command::Watch(watch) => watch::run(&watch),
         Command::Store(command) => store::run(&command),
         Command::Compile(compile) => compile.run(),
         Command::Openapi => openapi(),

@@ -57,6 +57,11 @@ export interface Answers {
     "get score/{id}/evidence": Evidence;
     "get submissions": OwnSubmissions;
     "get usage": Usage;
+    "get watches": Watches;
+    "post watches": WatchWithSecret;
+    "get watches/{watch_id}": Watch;
+    "patch watches/{watch_id}": WatchWithSecret;
+    "get watches/{watch_id}/events": WatchEvents;
 }
 
 /** The JSON that an operation takes. */
@@ -1189,6 +1194,91 @@ export interface components {
             msg: string;
             type: string;
         };
+        Watch: {
+            address?: string | null;
+            created_at: string;
+            delivery?: components["schemas"]["WatchDelivery"] | null;
+            evaluated_at?: string | null;
+            every_s: number;
+            fires_at_once: boolean;
+            id: string;
+            last_event: number;
+            next_check_at?: string | null;
+            state: string;
+            subject: string;
+            until: string;
+            when: components["schemas"]["WatchTrigger"][];
+        };
+        WatchChange: {
+            every_s?: number | null;
+            paused?: boolean | null;
+            rotate_secret?: boolean | null;
+            until?: string | null;
+            url?: string | null;
+            when?: components["schemas"]["NewWatchTrigger"][] | null;
+        };
+        WatchDelivery: {
+            attempts: number;
+            delivered_through: number;
+            latest: components["schemas"]["WatchDeliveryAttempt"][];
+            next_attempt_at?: string | null;
+            public_key: string;
+            state: string;
+            url: string;
+        };
+        WatchDeliveryAttempt: {
+            at: string;
+            delivered: boolean;
+            event?: number | null;
+            outcome: string;
+            took_ms: number;
+        };
+        WatchEvent: {
+            data: Record<string, never>;
+            timestamp: string;
+            type: string;
+        };
+        WatchEvents: {
+            events: components["schemas"]["WatchEvent"][];
+            last: number;
+            more: boolean;
+        };
+        /** @enum {string} */
+        WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchReplay: {
+            from: number;
+            to?: number | null;
+        };
+        WatchTrigger: {
+            bound?: unknown;
+            clear?: unknown;
+            horizon_days?: number | null;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            model_version?: string | null;
+            nothing: string[];
+            side?: string | null;
+            stale: boolean;
+            unread: string[];
+            values: components["schemas"]["WatchValue"][];
+        };
+        WatchValue: {
+            at: string;
+            fired: boolean;
+            market?: string | null;
+            model_version?: string | null;
+            value?: unknown;
+        };
+        WatchWithSecret: {
+            secret?: string;
+            watch: components["schemas"]["Watch"];
+        };
+        Watches: {
+            limit: number;
+            page: number;
+            total: number;
+            watches: components["schemas"]["Watch"][];
+        };
         WeighedFactor: {
             description?: string | null;
             label: string;
@@ -1388,6 +1478,18 @@ export type ValidationError = components['schemas']['ValidationError'];
 export type VersionError = components['schemas']['VersionError'];
 export type VersionText = components['schemas']['VersionText'];
 export type Violation = components['schemas']['Violation'];
+export type Watch = components['schemas']['Watch'];
+export type WatchChange = components['schemas']['WatchChange'];
+export type WatchDelivery = components['schemas']['WatchDelivery'];
+export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt'];
+export type WatchEvent = components['schemas']['WatchEvent'];
+export type WatchEvents = components['schemas']['WatchEvents'];
+export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchReplay = components['schemas']['WatchReplay'];
+export type WatchTrigger = components['schemas']['WatchTrigger'];
+export type WatchValue = components['schemas']['WatchValue'];
+export type WatchWithSecret = components['schemas']['WatchWithSecret'];
+export type Watches = components['schemas']['Watches'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type WhatIfRequest = components['schemas']['WhatIfRequest'];

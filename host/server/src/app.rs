@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{self, Config},
+    config::{self, Config, MarketConfig, Outbound},
     operation::{Backups, Contradictions, Operations},
     routes::Routes,
     sources,
@@ -22,6 +22,7 @@ use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
 use assay_chain::Chains;
 use assay_domain::ChainId;
+use assay_evm::guarded::Guarded;
 use assay_http::{Components, ConnectionBounds, Gate};
 use assay_keys::KeysState;
 use assay_outbox::{gas::GasBook, nonce::Outbox, sender::Sender};
@@ -39,6 +40,7 @@ use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, hist
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks, Tracker};
 use assay_telemetry::{Metrics, UPKEEP};
+use assay_watch::{WatchRoutes, WatchedChains, Watches, market::MarketName};
 
 /// Timeout of background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);
@@ -114,6 +116,10 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     payments.x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
+    let watches = watches(config, &store, &scoring, &cards).await?;
+    if !config.sandbox && !config.chains.is_empty() {
+        watches.start(&tasks.spawner());
+    }
     let contradictions = Contradictions::default();
     if config.check_live && !config.sandbox {
         watch(&contradictions, config, &chains, &tasks.spawner());
@@ -122,6 +128,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let gate = Gate::new(&config.http, components(config), access.clone(), payments.x402.is_some());
     let of_statements = Payments { x402: payments.x402.clone().filter(|_| attestor.is_some()), script: None };
     let routes = Routes {
+        watches: WatchRoutes { gate: gate.clone(), watches, source: scores.clone() },
         score: ScoreRoutes {
             source: scores,
             rollout: rollout.clone(),
@@ -219,6 +226,27 @@ impl Ports {
 /// The configured chains with their names.
 fn chain_names(config: &Config) -> BTreeMap<ChainId, String> {
     config.chains.iter().map(|chain| (chain.id, chain.name.clone())).collect()
+}
+
+/// The watches. Deliveries have the limits of `[outbound]` for hosts, and a longer time.
+async fn watches(config: &Config, store: &Store, scoring: &Scoring, cards: &Arc<Cards>) -> Result<Watches, StoreError> {
+    let outbound = Outbound { timeout: config.watches.delivery_timeout, ..config.outbound.clone() };
+    let market = |chain: ChainId, market: &MarketConfig| MarketName {
+        protocol: market.protocol,
+        chain,
+        address: market.address,
+    };
+    let chains = WatchedChains {
+        finality: config.chains.iter().map(|chain| (chain.id, chain.finality)).collect(),
+        markets: config
+            .chains
+            .iter()
+            .flat_map(|chain| chain.markets.iter().map(move |of| market(chain.id, of)))
+            .collect(),
+    };
+    let service = (scoring.clone(), cards.clone());
+    let settings = (config.watches.clone(), chains);
+    Watches::open(store.clone(), service, settings, Guarded::new(&outbound), config.http.max_waiting).await
 }
 
 /// The agents of the registries, to which the account of `[reputation]` gives feedback.

@@ -25,12 +25,14 @@ use assay_reputation::ReputationRoutes;
 use assay_rollout::RolloutRoutes;
 use assay_sandbox::SandboxRoutes;
 use assay_score::ScoreRoutes;
+use assay_watch::WatchRoutes;
 
 /// The state of the handlers of a server. Cheap to clone.
 #[derive(Clone)]
 pub struct Routes {
     pub gate: Gate,
     pub score: ScoreRoutes,
+    pub watches: WatchRoutes,
     pub report: ReportRoutes,
     pub agents: Agents,
     pub reputation: ReputationRoutes,
@@ -50,6 +52,7 @@ impl Routes {
         [
             assay_score::routes(&self.score),
             assay_report::routes(&self.report),
+            assay_watch::routes(&self.watches),
             assay_agents::routes(&self.agents),
             assay_reputation::routes(&self.reputation),
             assay_sandbox::routes(&self.sandbox),
@@ -80,6 +83,7 @@ fn operations() -> Vec<Operation> {
     [
         assay_score::operations(),
         assay_report::operations(),
+        assay_watch::operations(),
         assay_agents::operations(),
         assay_reputation::operations(),
         assay_sandbox::operations(),

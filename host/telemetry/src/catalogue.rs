@@ -86,6 +86,12 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_transactions_replaced_total", "Pending transactions replaced by another with the same nonce"),
     ("assay_gas_reverted_total", "Gas used by the account's reverted transactions, by purpose: payment or feedback"),
     ("assay_nonces_lost_total", "Nonces of the account that other senders' transactions used"),
+    (
+        "assay_watch_evaluations_total",
+        "Evaluations of watches, by outcome: read, or unread if an input of a measure was not read",
+    ),
+    ("assay_watch_events_total", "Events of watches, by type"),
+    ("assay_watch_deliveries_total", "Deliveries of watch events, by outcome: delivered, failed or gone"),
     ("assay_trace_batches_total", "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"),
     ("assay_task_panics_total", "Background tasks that panicked, by task"),
 ];
@@ -159,6 +165,9 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
     ("assay_gas_at_risk_dollars", Unit::Count, "Budget that transactions in flight can cost at most, by purpose"),
     ("assay_gas_lost_dollars", Unit::Count, "Budget that reverted or cancelled transactions used, not yet returned"),
+    ("assay_watches", Unit::Count, "Watches, by state: active, paused, or stale (also counted as active or paused)"),
+    ("assay_watch_overdue_seconds", Unit::Seconds, "Delay of the watch whose evaluation is the most overdue"),
+    ("assay_watch_deliveries_stopped", Unit::Count, "Watches whose deliveries have stopped after failures"),
     ("assay_payments_open", Unit::Count, "x402 payments that are not on the chain yet"),
 ];
 
@@ -225,6 +234,8 @@ const WITH_ONE_LABEL: &[(&str, &str, &[&str])] = &[
     ("assay_snapshots_total", "source", &["cache", "shared", "read"]),
     ("assay_submissions_total", "status", &["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]),
     ("assay_payments_total", "outcome", &["settled", "refused"]),
+    ("assay_watch_evaluations_total", "outcome", &["read", "unread"]),
+    ("assay_watch_deliveries_total", "outcome", &["delivered", "failed", "gone"]),
     ("assay_gas_reverted_total", "of", &["payment", "feedback"]),
 ];
 

@@ -1,25 +1,21 @@
 //! One group of watches, evaluated together: their wallets are read at one block of each chain with shared requests, and
 //! each watch's new state is stored in one write with its events.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::HashMap;
 
 use chrono::{TimeDelta, Utc};
 use serde_json::json;
 
 use crate::{
     event::Told,
-    measures::{self, ScoreReading},
-    reading::Readings,
+    group::GroupReading,
+    measures::ScoreReading,
     records::{self, EventRecord, StateRecord, WatchRecord},
-    series::{ChainFacts, Change, Round, TriggerState, What},
-    trigger::{Measure, Trigger},
+    series::{Change, Round, TriggerState, What},
+    trigger::Trigger,
     watches::{Watch, WatchesInner},
 };
-use assay_domain::{Address, ModelVersion, Snapshot, Subject, Time};
-use assay_score::{NotScored, ScoringError};
+use assay_domain::{Address, Time};
 use assay_store::{Batch, Lease, Revision, StoreError};
 
 /// A watch after its evaluation.
@@ -32,32 +28,13 @@ pub(crate) enum Evaluated {
     Forgotten,
 }
 
-/// What was read for a group of watches.
-struct GroupReading {
-    now: Time,
-    addresses: Vec<Result<Address, String>>,
-    snapshots: HashMap<Address, Arc<Snapshot>>,
-    facts: ChainFacts,
-    /// The scores of wallets by the versions that triggers name.
-    scores: HashMap<(Address, Option<ModelVersion>), ScoreReading>,
-}
-
-/// The state of a watch before a write.
-pub(crate) fn revision(watch: &Watch) -> Result<Revision, StoreError> {
-    // A state that was never stored.
-    if watch.state == StateRecord::default() {
-        return Ok(Revision::ABSENT);
-    }
-    Revision::of(&records::state(watch.record.id), &watch.state)
-}
-
 /// A batch that is refused once `watch` has changed, or another host has taken over.
 pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError> {
     let key = records::watch(watch.record.id);
     Ok(Batch::new()
         .if_leased(lease)
         .if_unchanged(&key, Revision::of(&key, &watch.record)?)
-        .if_unchanged(&records::state(watch.record.id), revision(watch)?))
+        .if_unchanged(&records::state(watch.record.id), watch.state.revision(watch.record.id)?))
 }
 
 impl WatchesInner {
@@ -77,78 +54,6 @@ impl WatchesInner {
             evaluated.insert(watch.record.id, self.evaluate_one(lease, watch, address, &read).await?);
         }
         Ok(group.iter().filter_map(|watch| evaluated.remove(&watch.record.id)).collect())
-    }
-
-    /// Reads everything that the group needs.
-    async fn read(&self, now: Time, group: &[&Watch]) -> GroupReading {
-        let mut addresses = Vec::with_capacity(group.len());
-        for watch in group {
-            addresses.push(self.address(&watch.record).await);
-        }
-        // A cached snapshot serves while it is younger than half of the time between two evaluations.
-        let mut since = BTreeMap::<Address, Time>::new();
-        for (watch, address) in group.iter().zip(&addresses) {
-            let Ok(address) = address else { continue };
-            let half = TimeDelta::from_std(watch.record.every / 2).unwrap_or_default();
-            let oldest = now - half;
-            since.entry(*address).and_modify(|known| *known = oldest.max(*known)).or_insert(oldest);
-        }
-        let wallets: Vec<(Address, Time)> = since.into_iter().collect();
-        let snapshots = self.scoring.snapshots(&wallets).await;
-        let snapshots: HashMap<_, _> = wallets.iter().map(|(wallet, _)| *wallet).zip(snapshots).collect();
-        let facts = self.facts(group, &snapshots).await;
-        let mut scores = HashMap::new();
-        for (watch, address) in group.iter().zip(&addresses) {
-            let Some((address, snapshot)) = address.as_ref().ok().and_then(|at| Some((*at, snapshots.get(at)?))) else {
-                continue;
-            };
-            for trigger in watch.record.triggers.iter().filter(|trigger| trigger.measure.is_scored()) {
-                let key = (address, trigger.model_version.clone());
-                if !scores.contains_key(&key) {
-                    let score = self.score(snapshot, trigger.model_version.as_ref()).await;
-                    scores.insert(key, score);
-                }
-            }
-        }
-        GroupReading { now, addresses, snapshots, facts, scores }
-    }
-
-    async fn address(&self, watch: &WatchRecord) -> Result<Address, String> {
-        let subject = Subject::parse(&watch.subject).map_err(|error| error.to_string())?;
-        self.scoring.address(&subject).await.map_err(|error| match error {
-            ScoringError::NotFound => format!("the name {} has no address", watch.subject),
-            error => error.to_string(),
-        })
-    }
-
-    /// What became of the blocks of events that can still be retracted.
-    async fn facts(&self, group: &[&Watch], snapshots: &HashMap<Address, Arc<Snapshot>>) -> ChainFacts {
-        let states = group.iter().flat_map(|watch| &watch.state.triggers);
-        let canonical = self.scoring.canonical(states.flat_map(TriggerState::open_blocks)).await;
-        let mut facts = ChainFacts { orphaned: canonical.orphaned, ..ChainFacts::default() };
-        for chain in snapshots.values().flat_map(|snapshot| &snapshot.chains) {
-            let Some(block) = chain.origin.block.filter(|block| canonical.answered.contains(&block.chain_id)) else {
-                continue;
-            };
-            let finality = self.chains.finality.get(&block.chain_id).copied().unwrap_or(u64::MAX);
-            let settled = facts.settled.entry(block.chain_id).or_default();
-            *settled = block.number.saturating_sub(finality).max(*settled);
-        }
-        facts
-    }
-
-    async fn score(&self, snapshot: &Arc<Snapshot>, version: Option<&ModelVersion>) -> ScoreReading {
-        match self.scoring.unrecorded(snapshot, version) {
-            Ok((scored, features)) => {
-                let claimed = self.scoring.claimed(&self.cards, &scored).await;
-                ScoreReading::Scored { scored, features, claimed }
-            }
-            Err(error @ ScoringError::NotFound) => ScoreReading::Nothing(error.to_string()),
-            Err(error) => match NotScored::of(&error) {
-                Some(refused) => ScoreReading::Nothing(refused.to_string()),
-                None => ScoreReading::Unread(error.to_string()),
-            },
-        }
     }
 
     async fn evaluate_one(
@@ -177,7 +82,7 @@ impl WatchesInner {
         state.address = found.or(state.address);
         let mut settled = Vec::new();
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
-            let readings = readings(trigger, of_trigger, address, read);
+            let readings = read.readings(trigger, of_trigger, address);
             let round = Round {
                 readings: &readings,
                 now: read.now,
@@ -246,7 +151,7 @@ impl WatchesInner {
         if !trigger.measure.is_scored() || !is_of_value {
             return Ok(None);
         }
-        let score = address.and_then(|address| read.scores.get(&(address, trigger.model_version.clone())));
+        let score = address.and_then(|address| read.score(trigger, address));
         let Some(ScoreReading::Scored { scored, features, .. }) = score else { return Ok(None) };
         let owner = (watch.owner.as_str(), watch.by.as_str());
         let id = self.scoring.record((scored, features), owner, self.settings.keep).await?;
@@ -294,28 +199,6 @@ impl WatchesInner {
         let event = told.plain(state.next, "test", json!({}));
         state.next += 1;
         self.store_evaluated(lease, watch, state, vec![event], Vec::new()).await
-    }
-}
-
-fn readings(
-    trigger: &Trigger,
-    state: &TriggerState,
-    address: &Result<Address, String>,
-    read: &GroupReading,
-) -> Readings {
-    let known = state.series.keys().cloned();
-    let address = match address {
-        Ok(address) => address,
-        Err(why) => return measures::unread(trigger, known, why),
-    };
-    match read.snapshots.get(address) {
-        None => measures::unread(trigger, known, "the wallet was not read"),
-        Some(snapshot) => {
-            let score = read.scores.get(&(*address, trigger.model_version.clone()));
-            let found = measures::readings(trigger, snapshot, score);
-            let is_empty = found.is_empty() && trigger.measure != Measure::Coverage;
-            if is_empty { measures::unread(trigger, known, "no such market is configured any more") } else { found }
-        }
     }
 }
 

@@ -42,7 +42,7 @@ struct Leader<'a> {
     entries: BTreeMap<Uuid, Entry>,
     /// The group that is being evaluated; at most one, so that reads of watches leave room for those of requests.
     evaluating: FuturesUnordered<BoxFuture<'a, Result<Vec<(Uuid, Evaluated)>, StoreError>>>,
-    sending: FuturesUnordered<BoxFuture<'a, (Uuid, String, Result<Delivered, StoreError>)>>,
+    sending: FuturesUnordered<BoxFuture<'a, Sent>>,
     /// Receivers to which a delivery is in progress.
     busy: HashSet<String>,
 }
@@ -52,26 +52,34 @@ struct Entry {
     due: Time,
     /// There was no event to deliver when it was last looked for.
     idle: bool,
+    /// Changes with every new event and every request of the owner: what a delivery began with may be old at its end.
+    epoch: u64,
+}
+
+/// A delivery at its end.
+struct Sent {
+    id: Uuid,
+    epoch: u64,
+    receiver: String,
+    delivered: Result<Delivered, StoreError>,
 }
 
 impl Entry {
-    fn new(watch: Watch) -> Self {
+    fn new(watch: Watch, epoch: u64) -> Self {
         let due = due(&watch.record, &watch.state);
-        Self { watch, due, idle: false }
+        Self { watch, due, idle: false, epoch }
     }
 }
 
 /// When a watch is evaluated next.
 pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
-    if state.generation != record.generation {
-        return record.created_at;
-    }
     let every = TimeDelta::from_std(record.every).unwrap_or(TimeDelta::days(1));
     let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
     match state.ended_at {
         // Only to be forgotten.
         Some(ended) => ended + TimeDelta::days(1),
         None if record.paused => record.until,
+        None if state.generation != record.generation => record.created_at,
         None => next.min(record.until),
     }
 }
@@ -104,7 +112,7 @@ impl<'a> Leader<'a> {
         let ids: Vec<Uuid> = ids.into_iter().map(|(_, record)| record.id).collect();
         let mut entries = BTreeMap::new();
         for ids in ids.chunks(PAGE) {
-            entries.extend(watches.load(ids).await?.into_iter().map(|watch| (watch.record.id, Entry::new(watch))));
+            entries.extend(watches.load(ids).await?.into_iter().map(|watch| (watch.record.id, Entry::new(watch, 0))));
         }
         let (evaluating, sending) = Default::default();
         Ok(Self { watches, lease, entries, evaluating, sending, busy: HashSet::new() })
@@ -119,7 +127,7 @@ impl<'a> Leader<'a> {
             let pause = self.pause();
             tokio::select! {
                 Some(evaluated) = self.evaluating.next() => self.evaluated(evaluated?).await?,
-                Some((id, receiver, delivered)) = self.sending.next() => self.delivered(id, &receiver, delivered?),
+                Some(sent) = self.sending.next() => self.sent(sent).await?,
                 () = self.watches.0.requested.notified() => {}
                 () = tokio::time::sleep(pause) => {}
             }
@@ -150,8 +158,9 @@ impl<'a> Leader<'a> {
 
     /// Reads a watch again.
     async fn reload(&mut self, id: Uuid) -> Result<(), StoreError> {
+        let epoch = self.entries.get(&id).map_or(0, |entry| entry.epoch + 1);
         match self.watches.load(&[id]).await?.pop() {
-            Some(watch) => _ = self.entries.insert(id, Entry::new(watch)),
+            Some(watch) => _ = self.entries.insert(id, Entry::new(watch, epoch)),
             None => _ = self.entries.remove(&id),
         }
         Ok(())
@@ -191,7 +200,9 @@ impl<'a> Leader<'a> {
                     if let Some(entry) = self.entries.get_mut(&id) {
                         entry.watch.state = state;
                         entry.due = due(&entry.watch.record, &entry.watch.state).max(Utc::now());
-                        entry.idle &= !told;
+                        if told {
+                            (entry.idle, entry.epoch) = (false, entry.epoch + 1);
+                        }
                     }
                 }
                 Evaluated::Changed => {
@@ -221,25 +232,27 @@ impl<'a> Leader<'a> {
             if !self.busy.insert(receiver.clone()) {
                 continue;
             }
-            let (inner, lease, watch) = (&self.watches.0, self.lease, entry.watch.clone());
-            self.sending.push(
-                async move {
-                    let delivered = inner.deliver(lease, &watch).await;
-                    (watch.record.id, receiver, delivered)
-                }
-                .boxed(),
-            );
+            let (inner, lease, watch, epoch) = (&self.watches.0, self.lease, entry.watch.clone(), entry.epoch);
+            let work = async move {
+                let delivered = inner.deliver(lease, &watch).await;
+                Sent { id: watch.record.id, epoch, receiver, delivered }
+            };
+            self.sending.push(work.boxed());
         }
     }
 
-    fn delivered(&mut self, id: Uuid, receiver: &str, delivered: Delivered) {
-        self.busy.remove(receiver);
-        if let Some(entry) = self.entries.get_mut(&id) {
-            match delivered {
-                Delivered::Idle => entry.idle = true,
-                Delivered::Tried(delivery) => entry.watch.delivery = delivery,
-            }
+    async fn sent(&mut self, Sent { id, epoch, receiver, delivered }: Sent) -> Result<(), StoreError> {
+        self.busy.remove(&receiver);
+        let delivered = delivered?;
+        let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
+        if entry.epoch != epoch {
+            return self.reload(id).await;
         }
+        match delivered {
+            Delivered::Idle => entry.idle = true,
+            Delivered::Tried(delivery) => entry.watch.delivery = delivery,
+        }
+        Ok(())
     }
 
     /// Time until the next evaluation or delivery, at most [`PACE`].

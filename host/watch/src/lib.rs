@@ -5,17 +5,20 @@
 //! | [`trigger`], [`market`] | the measures and bounds of a watch |
 //! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
 //! | [`series`] | the state of a trigger: firing, clearing, staleness, retraction |
-//! | `evaluate`, `leader` | the evaluation of all watches by one host of the server |
+//! | `group`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
+//! | `watches`, `changes` | watches as their owners create and change them |
 //! | `routes`, `bodies` | `/api/v2/watches` |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod bodies;
+mod changes;
 pub mod config;
 mod deliver;
 mod evaluate;
 mod event;
+mod group;
 mod leader;
 pub mod market;
 mod measures;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{secret::WebhookSecret, series::TriggerState, trigger::Trigger};
 use assay_domain::{Address, Time};
-use assay_store::{Family, Key};
+use assay_store::{Batch, Family, Key, Revision, StoreError};
 
 /// All watches.
 pub(crate) const WATCHES: Family<WatchRecord> = Family::listed("watch/");
@@ -115,6 +115,14 @@ pub(crate) struct StateRecord {
     pub ended_at: Option<Time>,
 }
 
+impl StateRecord {
+    /// Its revision in the store.
+    pub(crate) fn revision(&self, id: Uuid) -> Result<Revision, StoreError> {
+        // The state of a watch that was never evaluated is not stored.
+        if *self == Self::default() { Ok(Revision::ABSENT) } else { Revision::of(&state(id), self) }
+    }
+}
+
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EventRecord {
@@ -183,4 +191,9 @@ pub(crate) fn event_id(watch: Uuid, seq: u64) -> String {
 /// The number in an event's id, if it is of `watch`.
 pub(crate) fn event_seq(watch: Uuid, id: &str) -> Option<u64> {
     id.strip_prefix(&format!("evt_{}_", watch.simple()))?.parse().ok()
+}
+
+/// Adds to `batch` a request to the evaluating host.
+pub(crate) fn requested(batch: Batch, id: Uuid, record: &RequestRecord) -> Result<Batch, StoreError> {
+    batch.put(&request(id, Uuid::new_v4()), record)
 }

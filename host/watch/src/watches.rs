@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     config,
     market::MarketName,
-    records::{self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WatchRecord},
+    records::{self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WatchRecord, requested},
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
 };
@@ -21,10 +21,6 @@ use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Days that the units of a watch pay for.
 pub(crate) const TERM: TimeDelta = TimeDelta::days(30);
-/// How long the secret before a rotation still signs.
-const OVERLAP: TimeDelta = TimeDelta::days(1);
-/// Attempts of a write that another one contradicts.
-const TRIES: usize = 8;
 /// Entries of a key's list that are read at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
@@ -67,18 +63,6 @@ pub(crate) struct NewWatch {
     pub fires_at_once: bool,
     pub url: Option<String>,
     pub until: Time,
-}
-
-/// Changes to a watch; absent ones leave it as it is.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct WatchChange {
-    pub triggers: Option<Vec<Trigger>>,
-    pub every: Option<Duration>,
-    /// `Some(None)` removes it.
-    pub url: Option<Option<String>>,
-    pub until: Option<Time>,
-    pub paused: Option<bool>,
-    pub rotates_secret: bool,
 }
 
 /// A watch with everything that is known of it.
@@ -204,7 +188,7 @@ impl Watches {
             .take(&records::own_count(&record.owner), 1, most)
             .put(&records::watch(record.id), &record)?
             .put(&records::own(&record), &record.id)?;
-        if !self.0.store.commit(request(batch, record.id, &RequestRecord::Changed)?).await? {
+        if !self.0.store.commit(requested(batch, record.id, &RequestRecord::Changed)?).await? {
             let own = self.0.store.get(&records::own_count(&record.owner)).await?.unwrap_or_default();
             return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
         }
@@ -254,111 +238,6 @@ impl Watches {
         Ok(whole.collect())
     }
 
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn change(&self, owner: &str, id: Uuid, change: WatchChange) -> Result<Watch, WatchError> {
-        for _ in 0..TRIES {
-            let found = self.find(owner, id).await?;
-            if found.state.ended_at.is_some() {
-                return Err(WatchError::Ended);
-            }
-            let (old, mut delivery) = (found.record, found.delivery);
-            let mut record = old.clone();
-            let now = Utc::now();
-            if let Some(triggers) = change.triggers.clone().filter(|triggers| *triggers != old.triggers) {
-                (record.triggers, record.generation) = (triggers, old.generation + 1);
-            }
-            record.every = change.every.unwrap_or(old.every);
-            record.until = change.until.unwrap_or(old.until);
-            record.paused = change.paused.unwrap_or(old.paused);
-            if change.rotates_secret {
-                record.previous =
-                    Some((std::mem::replace(&mut record.secret, WebhookSecret::generate()?), now + OVERLAP));
-            }
-            let delivery_key = records::delivery(id);
-            let mut batch = Batch::new()
-                .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
-                .put(&records::watch(id), &record)?;
-            if change.url.is_some() || change.paused == Some(false) {
-                let known = self.0.store.read(&delivery_key).await?;
-                delivery = known.value.unwrap_or_default();
-                delivery.resume();
-                if let Some(url) = change.url.clone().filter(|url| *url != old.url) {
-                    (record.url, delivery.confirmed) = (url, false);
-                    // A new receiver begins with the next event.
-                    (delivery.through, delivery.replay) = (found.state.next.saturating_sub(1), None);
-                }
-                batch = Batch::new()
-                    .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
-                    .if_unchanged(&delivery_key, known.revision)
-                    .put(&records::watch(id), &record)?
-                    .put(&delivery_key, &delivery)?;
-            }
-            if self.0.store.commit(request(batch, id, &RequestRecord::Changed)?).await? {
-                self.0.requested.notify_one();
-                return Ok(Watch { record, state: found.state, delivery });
-            }
-        }
-        Err(WatchError::Contended)
-    }
-
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn remove(&self, owner: &str, id: Uuid) -> Result<(), WatchError> {
-        for _ in 0..TRIES {
-            let Watch { record, state, .. } = self.find(owner, id).await?;
-            let mut batch = Batch::new()
-                .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &record)?)
-                .remove(&records::watch(id))
-                .remove(&records::own(&record))
-                .remove(&records::state(id))
-                .remove(&records::delivery(id));
-            if state.ended_at.is_none() {
-                batch = batch.refund(&records::count(), 1).refund(&records::own_count(owner), 1);
-            }
-            if self.0.store.commit(request(batch, id, &RequestRecord::Changed)?).await? {
-                self.0.requested.notify_one();
-                return Ok(());
-            }
-        }
-        Err(WatchError::Contended)
-    }
-
-    /// Lets the evaluating host write an event that tests the way.
-    ///
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn test(&self, owner: &str, id: Uuid) -> Result<(), WatchError> {
-        let found = self.find(owner, id).await?;
-        if found.state.ended_at.is_some() {
-            return Err(WatchError::Ended);
-        }
-        self.0.store.commit(request(Batch::new(), id, &RequestRecord::Test)?).await?;
-        self.0.requested.notify_one();
-        Ok(())
-    }
-
-    /// Delivers the events from `from` to `to` once more, before all others.
-    ///
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn replay(&self, owner: &str, id: Uuid, from: u64, to: u64) -> Result<(), WatchError> {
-        for _ in 0..TRIES {
-            let found = self.find(owner, id).await?;
-            let (key, last) = (records::delivery(id), found.state.next.saturating_sub(1));
-            let known = self.0.store.read(&key).await?;
-            let mut delivery = known.value.unwrap_or_default();
-            delivery.replay = Some((from.max(1), to.min(last))).filter(|(from, to)| from <= to);
-            delivery.resume();
-            let batch = Batch::new().if_unchanged(&key, known.revision).put(&key, &delivery)?;
-            if self.0.store.commit(request(batch, id, &RequestRecord::Changed)?).await? {
-                self.0.requested.notify_one();
-                return Ok(());
-            }
-        }
-        Err(WatchError::Contended)
-    }
-
     /// At most `most` events of a watch with a number above `after`, oldest first.
     ///
     /// # Errors
@@ -369,9 +248,4 @@ impl Watches {
         let prefix = format!("{id}/");
         Ok(page.records.into_iter().take_while(|(key, _)| key.starts_with(&prefix)).map(|(_, event)| event).collect())
     }
-}
-
-/// Adds to `batch` a request to the evaluating host.
-fn request(batch: Batch, id: Uuid, request: &RequestRecord) -> Result<Batch, StoreError> {
-    batch.put(&records::request(id, Uuid::new_v4()), request)
 }

@@ -49,6 +49,7 @@ mod unread;
 mod usage;
 mod versions;
 mod wallets;
+mod watches;
 mod what_if;
 mod x402;
 

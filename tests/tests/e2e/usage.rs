@@ -51,7 +51,7 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
 
         let costs = json!({
             "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0,
-            "submission": 10, "usage": 0, "admin": 0
+            "submission": 10, "watch": 100, "usage": 0, "admin": 0
         });
         let usage = metered.get("/api/v2/usage").await;
         assert_eq!(

@@ -7,7 +7,7 @@ import { Operation } from "./docs/operation.js";
 
 const ROOT = /** @type {HTMLElement} */ (document.getElementById("app"));
 const ICON = new URL("icon.svg", import.meta.url).pathname;
-const METHODS = ["get", "post", "put", "delete"];
+const METHODS = ["get", "post", "put", "patch", "delete"];
 
 /**
  * The operations of each tag of the document, in its order.

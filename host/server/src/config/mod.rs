@@ -24,6 +24,7 @@ pub use assay_rollout::config::{Promotion, Scoring};
 pub use assay_score::config::Attestation;
 pub use assay_store::config::{Backend, Store};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
+pub use assay_watch::config::Watches;
 
 pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
@@ -57,6 +58,7 @@ pub struct Config {
     pub names: Names,
     pub identity: Identity,
     pub outbound: Outbound,
+    pub watches: Watches,
     pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,

@@ -25,6 +25,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("names", config.names.problems()),
         ("identity", config.identity.problems()),
         ("outbound", config.outbound.problems()),
+        ("watches", config.watches.problems()),
         ("telemetry", config.telemetry.problems()),
     ] {
         found.section(section, problems);

@@ -18,7 +18,7 @@ use crate::{
     trigger::NewTrigger,
     watches::{NewWatch, TERM},
 };
-use assay_domain::{InvalidAddress, Subject};
+use assay_domain::{Address, InvalidAddress, Subject};
 use assay_http::{
     ApiError,
     extract::{Caller, JsonObject},
@@ -86,15 +86,13 @@ pub(crate) async fn create(
         body.refuse("when", "name at least one measure");
     }
     body.finish()?;
-    let (Some(GivenSubject(subject)), Some(triggers)) = (subject, triggers) else {
-        return Err(ApiError::failed("watch"));
-    };
+    let (subject, triggers) = (subject.unwrap_or_default().0, triggers.unwrap_or_default());
     scoring.require_chains()?;
     // A name that does not resolve is refused now, and reported later.
     scoring.address(&subject).await?;
     let (owner, by) = (caller.owner().to_owned(), caller.name().to_owned());
     let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, url, until };
-    let watch = caller.pay_each(parameters::terms(until - now), watches.create(new)).await?;
+    let watch = parameters::paid(&caller, parameters::terms(until - now), watches.create(new)).await?;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
     let secret = Some(watch.record.secret.expose().to_owned());
     let body = NewWatchBody { secret, watch: WatchBody::of(&watch, &watches.public_key()) };
@@ -103,6 +101,12 @@ pub(crate) async fn create(
 
 /// An address or a name in a body.
 struct GivenSubject(Subject);
+
+impl Default for GivenSubject {
+    fn default() -> Self {
+        Self(Subject::Address(Address::ZERO))
+    }
+}
 
 impl std::str::FromStr for GivenSubject {
     type Err = InvalidAddress;

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     bodies::{NewWatchBody, WatchBody},
+    changes::WatchChange,
     responses,
     trigger::NewTrigger,
-    watches::WatchChange,
 };
 use assay_http::{
     ApiError,
@@ -104,7 +104,7 @@ pub(crate) async fn change(
     let paid = parameters::terms(before.until - before.created_at);
     let terms = change.until.map_or(0, |until| parameters::terms(until - before.created_at).saturating_sub(paid));
     let rotates = change.rotates_secret;
-    let watch = caller.pay_each(terms, watches.change(caller.owner(), id, change)).await?;
+    let watch = parameters::paid(&caller, terms, watches.change(caller.owner(), id, change)).await?;
     let secret = rotates.then(|| watch.record.secret.expose().to_owned());
     let body = NewWatchBody { secret, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok(fresh::once(Json(body)))

@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 use crate::{
     trigger::{NewTrigger, Trigger},
-    watches::{TERM, Watches},
+    watches::{TERM, Watch, WatchError, Watches},
 };
 use assay_domain::Time;
 use assay_http::{
     ApiError,
-    extract::{JsonObject, in_path, limited, param},
+    extract::{Caller, JsonObject, in_path, limited, param},
     parameters,
 };
 
@@ -91,6 +91,23 @@ pub(crate) fn url(body: &mut JsonObject, watches: &Watches) -> Option<String> {
 pub(crate) fn terms(time: TimeDelta) -> usize {
     let seconds = time.num_seconds().max(0);
     usize::try_from((seconds + TERM.num_seconds() - 1) / TERM.num_seconds()).unwrap_or(usize::MAX)
+}
+
+/// Runs `work` for the price of so many terms. A refusal costs nothing.
+///
+/// # Errors
+/// 429 if too few units are left; otherwise the error of `work`.
+pub(crate) async fn paid(
+    caller: &Caller,
+    terms: usize,
+    work: impl Future<Output = Result<Watch, WatchError>>,
+) -> Result<Watch, ApiError> {
+    let done = caller.pay_each_if(terms, async {
+        let done = work.await;
+        let is_paid = done.is_ok();
+        Ok((done, is_paid))
+    });
+    Ok(done.await??)
 }
 
 pub(crate) fn now() -> Time {

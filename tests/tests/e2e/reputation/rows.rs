@@ -56,7 +56,7 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
             "name": "submitter", "scopes": ["submit"], "units": 15, "used": 10, "left": 5, "rate": null,
             "costs": {
                 "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0,
-                "submission": 10, "usage": 0, "admin": 0
+                "submission": 10, "watch": 100, "usage": 0, "admin": 0
             }
         });
         assert_eq!(usage, expected);

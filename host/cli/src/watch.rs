@@ -1,0 +1,47 @@
+//! `assay watch`: prints the events of a watch as they come, one JSON object a line.
+
+use std::{thread, time::Duration};
+
+use clap::Args;
+use reqwest::Method;
+
+use crate::{Failure, print, remote::Server};
+
+/// Time between two looks.
+const PACE: Duration = Duration::from_secs(2);
+
+#[derive(Args)]
+pub(super) struct Watch {
+    /// Id of the watch, as `POST /api/v2/watches` returns it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Number of the last event that you have; every kept event is printed if absent
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    after: u64,
+    /// Print the events that there are, and end
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    server: Server,
+}
+
+pub(super) fn run(watch: &Watch) -> Result<(), Failure> {
+    let remote = watch.server.reach(&watch.server.file.load()?)?;
+    let mut after = watch.after;
+    loop {
+        let path = format!("/api/v2/watches/{}/events?after={after}", watch.id);
+        let found = remote.ask(Method::GET, &path, None)?;
+        let events = found["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for event in events {
+            print(event)?;
+        }
+        after = found["last"].as_u64().unwrap_or(after);
+        if found["more"] == true {
+            continue;
+        }
+        if watch.once {
+            return Ok(());
+        }
+        thread::sleep(PACE);
+    }
+}

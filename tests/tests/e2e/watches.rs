@@ -1,0 +1,195 @@
+//! Watches of wallets on a real chain whose prices a test moves: what is told, once and in order, over failures of
+//! endpoints, receivers and the server itself.
+
+mod delivery;
+mod fleet;
+mod owners;
+
+use std::path::Path;
+
+use alloy::primitives::{Address, U256};
+use assay_tests::{
+    devnet::actors::{DEPLOYER, address as wallet},
+    lenders::{
+        Small,
+        comet::{self, Comet},
+        config::{CHAIN, Setup, price_feed},
+    },
+    proxy::{Proxy, Reply},
+    service::{Caller, KEY, Service, plugins},
+};
+use serde_json::{Value, json};
+
+use super::run;
+
+/// A market whose base asset is worth half a dollar, and ada, who owes half of what her collateral is worth.
+struct Market {
+    chain: Small,
+    comet: Address,
+    collateral: Address,
+    native_feed: Address,
+}
+
+impl Market {
+    async fn start() -> Self {
+        let mut chain = Small::start(CHAIN).await.expect("the chain starts");
+        let native_feed = price_feed(&mut chain, 2_000.0);
+        let market =
+            comet::deploy(&mut chain, &[(6, 0.5, [2_000.0, 30.0])]).await.expect("the market is deployed").remove(0);
+        let collateral = market.collateral[0];
+        let amount = |whole: u64, decimals: u32| U256::from(whole) * U256::from(10).pow(U256::from(decimals));
+        let supply = Comet::supplyToCall { dst: wallet("ada"), asset: collateral, amount: amount(1, 18) };
+        chain.call(wallet("ada"), market.comet, &supply).await.expect("collateral is supplied");
+        let borrow = Comet::withdrawToCall { to: wallet("ada"), asset: market.base, amount: amount(2_000, 6) };
+        chain.call(wallet("ada"), market.comet, &borrow).await.expect("base is borrowed");
+        Self { chain, comet: market.comet, collateral, native_feed }
+    }
+
+    /// Sets the price of the collateral in a new block, whose number is returned.
+    async fn price(&mut self, dollars: u64) -> u64 {
+        let set = Comet::setPriceCall { feed: self.collateral, price: U256::from(dollars * 100_000_000) };
+        self.chain.call(wallet(DEPLOYER), self.comet, &set).await.expect("the price is set");
+        self.chain.head
+    }
+
+    fn market(&self) -> String {
+        format!("lenderB_v3/{CHAIN}/{}", self.comet)
+    }
+
+    /// The configuration of a server that reads the chain at `rpc` and evaluates once a second, with `more` at its end.
+    fn config(&self, rpc: &str, more: &str) -> String {
+        let markets = vec![("lenderB_v3", "USD", self.comet)];
+        let setup = Setup { native_feed: self.native_feed, markets, ..Setup::default() };
+        let config = setup.toml(rpc, &plugins(), Path::new("{dir}/assay.redb"), KEY);
+        format!("{config}[watches]\nmin_every_seconds = 1\n{more}")
+    }
+}
+
+/// A watch of ada's health factor, which fires below 1.3.
+async fn watch(api: &Caller, more: Value) -> Value {
+    let mut body = json!({
+        "address": wallet("ada"), "every_s": 1,
+        "when": [{ "measure": "health_factor", "below": 1.3, "clear_above": 1.4 }],
+    });
+    body.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+    api.post("/api/v2/watches", &body).await.expect(201)
+}
+
+fn path(watch: &Value) -> String {
+    format!("/api/v2/watches/{}", watch["watch"]["id"].as_str().expect("an id"))
+}
+
+/// The events of a watch, once there are so many.
+async fn told(api: &Caller, watch: &Value, count: usize) -> Vec<Value> {
+    let path = format!("{}/events", path(watch));
+    let answer = api.until(&path, |answer| answer.json()["events"].as_array().is_some_and(|all| all.len() >= count));
+    answer.await.ok()["events"].as_array().expect("events").clone()
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap_or_default()).collect()
+}
+
+/// Waits until the last value of the watch was read at a block from `block` on, and returns the watch.
+async fn seen(api: &Caller, watch: &Value, is: impl Fn(&Value) -> bool) -> Value {
+    api.until(&path(watch), |answer| is(&answer.json())).await.ok()
+}
+
+fn value(watch: &Value) -> f64 {
+    watch["when"][0]["values"][0]["value"].as_f64().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn a_crash_is_told_once_with_both_blocks_and_clears_above_the_second_bound() {
+    run(async {
+        let mut market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let watch = watch(&api, json!({})).await;
+        let first = seen(&api, &watch, |watch| value(watch) > 1.4).await;
+        let start = value(&first);
+        assert_eq!(first["when"][0]["values"][0]["market"], market.market());
+        // The factor falls with the price: to below the bound, and further.
+        let crash = market.price((2_000.0 * 1.2 / start) as u64).await;
+        let events = told(&api, &watch, 1).await;
+        market.price((2_000.0 * 1.1 / start) as u64).await;
+        seen(&api, &watch, |watch| value(watch) < 1.15).await;
+        // Between the two bounds it neither clears nor fires again.
+        market.price((2_000.0 * 1.35 / start) as u64).await;
+        seen(&api, &watch, |watch| value(watch) > 1.3).await;
+        let clear = market.price(2_000).await;
+        let all = told(&api, &watch, 2).await;
+        assert_eq!(kinds(&all), ["watch.crossed", "watch.cleared"]);
+        assert_eq!(all[0], events[0], "an event does not change");
+        let data = &all[0]["data"];
+        assert_eq!((&data["measure"], &data["side"]), (&json!("health_factor"), &json!("below")));
+        assert_eq!((&data["market"], &data["bound"]), (&json!(market.market()), &json!(1.3)));
+        let (before, after) = (&data["before"]["value"], &data["after"]["value"]);
+        assert!(before.as_f64() > Some(1.4) && after.as_f64() < Some(1.3), "{before} {after}");
+        assert_eq!(data["after"]["blocks"][0]["number"], crash);
+        assert_eq!(all[1]["data"]["after"]["blocks"][0]["number"], clear);
+        assert_eq!((&all[0]["data"]["seq"], &all[1]["data"]["seq"]), (&json!(1), &json!(2)));
+    });
+}
+
+#[test]
+fn a_wallet_that_cannot_be_read_is_stale_and_no_crossing() {
+    run(async {
+        let mut market = Market::start().await;
+        let proxy = Proxy::start(market.chain.url()).await;
+        let config = market.config(&proxy.url, "stale_after_seconds = 2\n[reading.rpc]\nretries = 0\n");
+        let service = Service::start(&config);
+        let api = service.keyed();
+        let watch = watch(&api, json!({})).await;
+        let start = value(&seen(&api, &watch, |watch| value(watch) > 1.4).await);
+        proxy.rule(|_| Reply::Error { code: -32_000, message: "down for maintenance".into() });
+        market.price((2_000.0 / start) as u64).await;
+        let events = told(&api, &watch, 1).await;
+        assert_eq!(kinds(&events), ["watch.stale"]);
+        assert!(events[0]["data"]["unread"][0].is_string(), "{events:?}");
+        let stale = api.get(&path(&watch)).await.ok();
+        assert_eq!((value(&stale), &stale["when"][0]["stale"]), (start, &json!(true)), "the last value stands");
+        proxy.rule(|_| Reply::Pass);
+        let events = told(&api, &watch, 3).await;
+        assert_eq!(kinds(&events), ["watch.stale", "watch.crossed", "watch.current"]);
+    });
+}
+
+#[test]
+fn a_crossing_that_a_reorganisation_removes_is_retracted() {
+    run(async {
+        let mut market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let watch = watch(&api, json!({})).await;
+        let start = value(&seen(&api, &watch, |watch| value(watch) > 1.4).await);
+        let rpc = market.chain.rpc.clone();
+        let before: Value = rpc.request("evm_snapshot", json!([])).await.expect("a snapshot");
+        market.price((2_000.0 / start) as u64).await;
+        let crossed = told(&api, &watch, 1).await;
+        let _: Value = rpc.request("evm_revert", json!([before])).await.expect("the chain goes back");
+        let _: Value = rpc.request("anvil_mine", json!(["0x2", "0x1"])).await.expect("other blocks");
+        let events = told(&api, &watch, 2).await;
+        assert_eq!(kinds(&events), ["watch.crossed", "watch.retracted"]);
+        assert_eq!(events[1]["data"]["retracts"], crossed[0]["data"]["id"]);
+        assert_eq!(value(&api.get(&path(&watch)).await.ok()), start);
+    });
+}
+
+#[test]
+fn a_score_below_a_bound_is_told_with_its_evidence() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let when = json!([{ "measure": "score", "below": 1_000 }, { "measure": "coverage", "below": "partial" }]);
+        let watch = watch(&api, json!({ "when": when, "fires_at_once": true })).await;
+        let events = told(&api, &watch, 1).await;
+        let data = &events[0]["data"];
+        assert_eq!((&data["measure"], &data["before"]), (&json!("score"), &Value::Null));
+        let evidence = api.get(data["evidence"].as_str().expect("evidence")).await.ok();
+        assert_eq!(evidence["score"], data["after"]["value"], "{evidence}");
+        let found = seen(&api, &watch, |watch| watch["when"][1]["values"][0]["value"] == "complete").await;
+        assert_eq!(found["when"][0]["values"][0]["model_version"], data["model_version"]);
+    });
+}

@@ -1,0 +1,128 @@
+//! Watches belong to the key that created them, within its limits, and cost its units.
+
+use assay_tests::{
+    devnet::actors::address as wallet,
+    service::{Caller, Service},
+};
+use reqwest::{Method, Response, header::ACCEPT};
+use serde_json::{Value, json};
+
+use super::{Market, path, run, watch};
+
+const METERED: &str = "assay_watches_metered";
+
+/// A second key, with units for three terms.
+fn keys() -> String {
+    format!("[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 300\n")
+}
+
+#[test]
+fn a_watch_is_seen_by_its_key_and_counted_against_it() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), &format!("max_per_key = 2\n{}", keys())));
+        let (api, metered) = (service.keyed(), service.with_key(METERED));
+        let first = watch(&metered, json!({})).await;
+        let left = |answer: &assay_tests::service::Answer| {
+            answer.headers.get("assay-units-left").and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
+        };
+        let body = json!({ "address": wallet("ada"), "when": [{ "measure": "liquidation" }] });
+        let second = metered.post("/api/v2/watches", &body).await;
+        assert_eq!((second.status.as_u16(), left(&second)), (201, Some(100)));
+        let third = metered.post("/api/v2/watches", &body).await;
+        assert_eq!(third.expect(409)["code"], "too_many_watches");
+        for path in [path(&first), format!("{}/events", path(&first))] {
+            assert_eq!(api.get(&path).await.status, 404, "it belongs to another key");
+        }
+        assert_eq!(api.delete(&path(&first)).await.status, 404);
+        let list = metered.get("/api/v2/watches?limit=1").await.ok();
+        assert_eq!((&list["total"], list["watches"].as_array().map(Vec::len)), (&json!(2), Some(1)));
+        assert!(!list.to_string().contains("whsec_") && api.get("/api/v2/watches").await.ok()["total"] == 0);
+        // A removed watch leaves its place.
+        assert_eq!(metered.delete(&path(&first)).await.status, 204);
+        assert_eq!(metered.get(&path(&first)).await.status, 404);
+        let longer = json!({ "address": wallet("ada"), "when": [{ "measure": "range" }], "until": in_days(31) });
+        assert_eq!(metered.post("/api/v2/watches", &longer).await.status, 429, "two terms cost 200 units");
+        assert_eq!(metered.post("/api/v2/watches", &body).await.status, 201);
+    });
+}
+
+fn in_days(days: i64) -> String {
+    (chrono::Utc::now() + chrono::TimeDelta::days(days)).to_rfc3339()
+}
+
+#[test]
+fn a_request_that_cannot_be_meant_is_422_with_each_field() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let (ada, elsewhere) = (wallet("ada"), format!("lenderB_v3/1/{}", wallet("ben")));
+        for (body, part) in [
+            (json!({ "address": ada }), "name at least one measure"),
+            (json!({ "address": ada, "when": [] }), "name at least one measure"),
+            (json!({ "address": ada, "when": [{ "measure": "score" }] }), "entry 0: score needs below or above"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "every_s": 0 }), "must be 1 to 86400 seconds"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "until": "soon" }), "must be a time such as"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "until": in_days(-1) }), "in the future"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "http://lender.example/" }), "not HTTPS"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "https://10.0.0.1/" }), "not a public"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "https://a.example:25/" }), "not a port"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "colour": "red" }), "Unknown field"),
+            (
+                json!({ "address": ada, "when": [{ "measure": "debt_usd", "above": 1, "market": elsewhere }] }),
+                "does not read the market",
+            ),
+        ] {
+            let answer = api.post("/api/v2/watches", &body).await;
+            assert_eq!(answer.status, 422, "{body}: {}", answer.text);
+            assert!(answer.text.contains(part), "{body}: {}", answer.text);
+        }
+        assert_eq!(api.get("/api/v2/watches/nothing").await.status, 404);
+    });
+}
+
+/// The stream of a watch's events.
+async fn follow(api: &Caller, watch: &Value, last: Option<String>) -> Response {
+    let request = api.request(Method::GET, &format!("{}/events", path(watch))).header(ACCEPT, "text/event-stream");
+    let request = match last {
+        Some(last) => request.header("last-event-id", last),
+        None => request,
+    };
+    request.send().await.expect("the stream begins")
+}
+
+/// The text of a stream until it has `part`.
+async fn until(stream: &mut Response, part: &str) -> String {
+    let mut text = String::new();
+    while !text.contains(part) {
+        let chunk = stream.chunk().await.expect("a part").expect("the stream goes on");
+        text.push_str(&String::from_utf8_lossy(&chunk));
+    }
+    text
+}
+
+#[test]
+fn a_client_that_follows_begins_after_the_last_event_that_it_has() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let watch = watch(&api, json!({})).await;
+        let mut stream = follow(&api, &watch, None).await;
+        for _ in 0..2 {
+            api.post(&format!("{}/test", path(&watch)), &json!({})).await;
+        }
+        let id = |seq: u64| {
+            let id = watch["watch"]["id"].as_str().expect("an id").replace('-', "");
+            format!("id: evt_{id}_{seq}\nevent: watch.test\ndata: {{")
+        };
+        let text = until(&mut stream, &id(2)).await;
+        assert!(text.starts_with("retry: ") && text.contains(&id(1)), "{text}");
+        let last = id(1).lines().next().and_then(|line| line.strip_prefix("id: ")).map(str::to_owned);
+        let text = until(&mut follow(&api, &watch, last).await, &id(2)).await;
+        assert!(!text.contains(&id(1)), "{text}");
+        let after = api.get(&format!("{}/events?after=1", path(&watch))).await.ok();
+        assert_eq!((after["events"].as_array().map(Vec::len), &after["last"]), (Some(1), &json!(2)));
+    });
+}
