@@ -244,7 +244,10 @@ async fn position_in_parts(
 impl MarketRead {
     fn finish(self, chain: ChainId, valuation: &Valuation<'_>) -> MarketResult {
         let Self { market, is_blank, terms, answers, ever_held, touched, history, .. } = self;
-        let MarketHistory { mut pool, sums, past, hints: _ } = history;
+        let MarketHistory { mut pool, sums, past, hints: _ } = match &terms {
+            Some(terms) if terms.is_absent() => MarketHistory::none(failed_pool(chain, &market.config), &market),
+            _ => history,
+        };
         let read = terms.as_ref().zip(answers.as_deref());
         let held = read.and_then(|(terms, answers)| terms.held_at(answers, valuation.prices));
         if held.is_none() {

@@ -272,6 +272,11 @@ pub trait LendingTerms: Debug + Send + Sync {
         false
     }
 
+    /// Whether the market did not exist yet, so that nobody has a history there.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
     /// Why no history in this market can be complete, in words; `None` if one can.
     fn lacks(&self) -> Option<&'static str> {
         None
