@@ -48,7 +48,7 @@ pub use name::Name;
 pub use origin::{ChainOrigin, Origin, Origins, ReadBlock, Source, SourcedPart};
 pub use payment::{Authorization, PaymentId, PaymentRefusal, SigningDomain, signer};
 pub use pin::ModelPin;
-pub use position::{AssetSide, CollateralAccount, LendingMode, Position, PositionAsset, PriceFactors};
+pub use position::{AssetSide, CollateralAccount, Delegation, LendingMode, Position, PositionAsset, PriceFactors};
 pub use regime::{Condition, EtherPrices};
 pub use scope::Scope;
 pub use score::{Decile, Range, Score};
