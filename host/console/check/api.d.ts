@@ -117,6 +117,8 @@ export interface components {
             timestamp: string;
             unread?: string[];
         };
+        /** @enum {string} */
+        AssetSide: "collateral" | "deposit" | "debt";
         Assets: {
             nfts: components["schemas"]["Nft"][];
             tokens: components["schemas"]["Token"][];
@@ -343,6 +345,16 @@ export interface components {
             total_borrowed: number;
             total_supplied: number;
         };
+        Delegation: {
+            address: string;
+            allowance?: string | null;
+            allowance_usd?: number | null;
+            delegate: string;
+            drawn: string;
+            drawn_usd?: number | null;
+            owner: string;
+            symbol?: string | null;
+        };
         DetailOrError: components["schemas"]["Error"] | components["schemas"]["MultiAddressError"];
         DetailOrViolations: components["schemas"]["Error"] | components["schemas"]["ValidationError"];
         Difference: {
@@ -350,6 +362,10 @@ export interface components {
             factors: components["schemas"]["FactorDifference"][];
             range?: components["schemas"]["RangeMove"] | null;
             score: number;
+        };
+        EMode: {
+            category: number;
+            label?: string | null;
         };
         EndpointStatus: {
             answers: number;
@@ -643,12 +659,17 @@ export interface components {
             usd?: number | null;
         };
         PoolPosition: {
+            assets: components["schemas"]["PositionAsset"][];
             borrowed: number;
             chain_id: number;
+            delegations?: components["schemas"]["Delegation"][] | null;
+            e_mode?: components["schemas"]["EMode"] | null;
             health_factor?: number | null;
+            isolated: boolean;
             market?: string | null;
             market_address: string;
             protocol: string;
+            protocol_name: string;
             supplied: number;
         };
         Portfolio: {
@@ -657,6 +678,16 @@ export interface components {
             timestamp: string;
             total_asset_usd: number;
             unread?: string[];
+        };
+        PositionAsset: {
+            address?: string | null;
+            balance: string;
+            liquidation_price?: number | null;
+            liquidation_threshold?: number | null;
+            price_usd?: number | null;
+            side: components["schemas"]["AssetSide"];
+            symbol?: string | null;
+            usd: number;
         };
         /** @enum {string} */
         PriceSource: "feed" | "oracle" | "api" | "pool";
@@ -842,6 +873,7 @@ export interface components {
             claims?: components["schemas"]["ClaimedRate"][];
             decile?: number;
             factors?: components["schemas"]["FactorPoints"][];
+            health_factor?: number;
             range?: components["schemas"]["Range"];
             reason?: string;
             score?: number;
@@ -1079,6 +1111,7 @@ export type Agents = components['schemas']['Agents'];
 export type AggregatedReport = components['schemas']['AggregatedReport'];
 export type AggregatedSummary = components['schemas']['AggregatedSummary'];
 export type AggregatedTotals = components['schemas']['AggregatedTotals'];
+export type AssetSide = components['schemas']['AssetSide'];
 export type Assets = components['schemas']['Assets'];
 export type Attestation = components['schemas']['Attestation'];
 export type AttestationSigners = components['schemas']['AttestationSigners'];
@@ -1110,9 +1143,11 @@ export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
 export type CreditEvents = components['schemas']['CreditEvents'];
 export type Defi = components['schemas']['Defi'];
+export type Delegation = components['schemas']['Delegation'];
 export type DetailOrError = components['schemas']['DetailOrError'];
 export type DetailOrViolations = components['schemas']['DetailOrViolations'];
 export type Difference = components['schemas']['Difference'];
+export type EMode = components['schemas']['EMode'];
 export type EndpointStatus = components['schemas']['EndpointStatus'];
 export type EnhancedReport = components['schemas']['EnhancedReport'];
 export type EnhancedTotals = components['schemas']['EnhancedTotals'];
@@ -1160,6 +1195,7 @@ export type Pool = components['schemas']['Pool'];
 export type PoolEvent = components['schemas']['PoolEvent'];
 export type PoolPosition = components['schemas']['PoolPosition'];
 export type Portfolio = components['schemas']['Portfolio'];
+export type PositionAsset = components['schemas']['PositionAsset'];
 export type PriceSource = components['schemas']['PriceSource'];
 export type PriceStatus = components['schemas']['PriceStatus'];
 export type Promotion = components['schemas']['Promotion'];

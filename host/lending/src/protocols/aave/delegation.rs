@@ -12,7 +12,6 @@ use alloy::{
 use super::{
     Version,
     scaled::{MINT, MINT_DEBT_V2},
-    terms::{PoolTerms, Reserve},
 };
 use crate::{
     asset::Asset,
@@ -21,7 +20,6 @@ use crate::{
         record::Side,
         sums::{Move, Sums, amount_at, signed},
     },
-    protocols::{MarketTerms, Parts},
 };
 use assay_domain::{Address, B256, U256};
 use assay_evm::{Call, returned};
@@ -36,15 +34,13 @@ const ALLOWED: B256 = BorrowAllowanceDelegated::SIGNATURE_HASH;
 /// Credit that one address gave another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Credit {
-    token: Address,
+    /// The debt token.
+    pub token: Address,
     pub owner: Address,
     pub delegate: Address,
     /// All that the delegate drew.
     pub drawn: U256,
 }
-
-/// The terms of a pool for a wallet that gave or received credit.
-struct Delegating(PoolTerms);
 
 /// The logs of the debt token of a reserve about credit: allowances, and mints for another address.
 pub(super) fn hints(version: Version, debt: Address) -> Vec<Hint> {
@@ -89,15 +85,13 @@ pub(super) fn moves<'a>(logs: &[&'a Log], listed: &[Hint], wallet: B256) -> Vec<
 }
 
 impl Credit {
-    /// The credit of `wallet` in `sums`, in the debt tokens of `reserves`.
-    pub(super) fn all(sums: &Sums, wallet: Address, reserves: &[Reserve]) -> Vec<Self> {
-        let credit = |(asset, drawn)| match asset {
+    /// The credit of `wallet` in `sums`.
+    pub(super) fn all(sums: &Sums, wallet: Address) -> impl Iterator<Item = Self> {
+        sums.credit().filter_map(move |(asset, drawn)| match asset {
             Asset::CreditTo { token, delegate } => Some(Self { token, owner: wallet, delegate, drawn }),
             Asset::CreditOf { token, owner } => Some(Self { token, owner, delegate: wallet, drawn }),
             _ => None,
-        };
-        let is_listed = |credit: &Self| reserves.iter().any(|reserve| reserve.debt_token == credit.token);
-        sums.credit().filter_map(credit).filter(is_listed).collect()
+        })
     }
 
     pub(super) fn call(&self) -> Call {
@@ -107,27 +101,6 @@ impl Credit {
     /// What the delegate may still draw.
     pub(super) fn allowance(answer: Option<&Option<Bytes>>) -> Option<U256> {
         returned::<borrowAllowanceCall>(answer)
-    }
-
-    pub(super) fn is_in(&self, reserve: &Reserve) -> bool {
-        reserve.debt_token == self.token
-    }
-}
-
-/// The terms with the credit that `sums` show; `None` if there is none.
-pub(super) fn parts(terms: &PoolTerms, wallet: Address, sums: &Sums) -> Option<Box<dyn Parts>> {
-    let credit = Credit::all(sums, wallet, &terms.reserves);
-    (!credit.is_empty()).then(|| Box::new(Delegating(PoolTerms { credit, ..terms.clone() })) as Box<dyn Parts>)
-}
-
-impl Parts for Delegating {
-    /// The pool's oracle prices them.
-    fn tokens(&self) -> std::collections::BTreeSet<Address> {
-        std::collections::BTreeSet::new()
-    }
-
-    fn priced(self: Box<Self>, _: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms {
-        std::sync::Arc::new(self.0)
     }
 }
 

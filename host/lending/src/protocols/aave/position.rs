@@ -1,6 +1,8 @@
 //! A wallet's position in an Aave pool: aToken and debt balances from the pool's data provider, times the prices of the
 //! pool's oracle. Arithmetic is in integers until the last step.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
 
@@ -18,7 +20,7 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    protocols::{FoundParts, Held, HeldParts, LendingTerms, Used},
+    protocols::{FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used},
 };
 use assay_domain::{Address, AssetSide, Delegation, PositionAsset, U256};
 use assay_evm::{Block, Call, Client, returned};
@@ -201,7 +203,12 @@ impl LendingTerms for PoolTerms {
 
     /// Only for a wallet with credit in its history.
     fn parts<'a>(&'a self, _: &'a Client, wallet: Address, used: Used<'_>, _: Block) -> Option<FoundParts<'a>> {
-        let parts = delegation::parts(self, wallet, used.sums)?;
+        let is_listed = |credit: &Credit| self.reserves.iter().any(|reserve| reserve.debt_token == credit.token);
+        let credit: Vec<_> = Credit::all(used.sums, wallet).filter(is_listed).collect();
+        if credit.is_empty() {
+            return None;
+        }
+        let parts = Box::new(Delegating(Self { credit, ..self.clone() })) as Box<dyn Parts>;
         Some(std::future::ready(Ok(Some(parts))).boxed())
     }
 
@@ -211,6 +218,20 @@ impl LendingTerms for PoolTerms {
 
     fn quoted_in(&self) -> Option<Address> {
         self.quote.asset
+    }
+}
+
+/// The terms of a pool for a wallet that gave or received credit.
+struct Delegating(PoolTerms);
+
+impl Parts for Delegating {
+    /// None: the pool's oracle prices them.
+    fn tokens(&self) -> BTreeSet<Address> {
+        BTreeSet::new()
+    }
+
+    fn priced(self: Box<Self>, _: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms {
+        Arc::new(self.0)
     }
 }
 
@@ -247,7 +268,7 @@ impl PoolTerms {
         let mut found = Vec::new();
         for (credit, at) in self.credit.iter().zip(first..) {
             let allowance = Credit::allowance(answers.get(at))?;
-            let place = self.reserves.iter().position(|reserve| credit.is_in(reserve))?;
+            let place = self.reserves.iter().position(|reserve| reserve.debt_token == credit.token)?;
             let reserve = self.reserves.get(place)?;
             if allowance.is_zero() && credit.drawn.is_zero() {
                 continue;
