@@ -376,6 +376,16 @@ export interface components {
             total_borrowed: number;
             total_supplied: number;
         };
+        Delegation: {
+            address: string;
+            allowance?: string | null;
+            allowance_usd?: number | null;
+            delegate: string;
+            drawn: string;
+            drawn_usd?: number | null;
+            owner: string;
+            symbol?: string | null;
+        };
         DetailOrError: components["schemas"]["Error"] | components["schemas"]["MultiAddressError"];
         DetailOrViolations: components["schemas"]["Error"] | components["schemas"]["ValidationError"];
         Difference: {
@@ -961,6 +971,7 @@ export interface components {
             claims?: components["schemas"]["ClaimedRate"][];
             decile?: number;
             factors?: components["schemas"]["FactorPoints"][];
+            health_factor?: number;
             range?: components["schemas"]["Range"];
             reason?: string;
             score?: number;
@@ -1354,6 +1365,7 @@ export type Counts = components['schemas']['Counts'];
 export type Coverage = components['schemas']['Coverage'];
 export type CreditEvents = components['schemas']['CreditEvents'];
 export type Defi = components['schemas']['Defi'];
+export type Delegation = components['schemas']['Delegation'];
 export type DetailOrError = components['schemas']['DetailOrError'];
 export type DetailOrViolations = components['schemas']['DetailOrViolations'];
 export type Difference = components['schemas']['Difference'];

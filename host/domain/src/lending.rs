@@ -86,6 +86,11 @@ impl Protocol {
         self != Self::LenderBV2
     }
 
+    /// Whether a wallet can let another one borrow against its collateral, as the history shows.
+    pub fn has_delegations(self) -> bool {
+        matches!(self, Self::LenderAV2 | Self::LenderAV3)
+    }
+
     /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
     /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {

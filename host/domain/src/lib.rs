@@ -51,7 +51,7 @@ pub use origin::{ChainOrigin, Origin, Origins, ReadBlock, Source, SourcedPart};
 pub use outlook::{MOST_CALLS, Outlook, Step, StepKind, Tried, outlook};
 pub use payment::{Authorization, PaymentId, PaymentRefusal, SigningDomain, signer};
 pub use pin::ModelPin;
-pub use position::{AssetSide, CollateralAccount, LendingMode, Position, PositionAsset, PriceFactors};
+pub use position::{AssetSide, CollateralAccount, Delegation, LendingMode, Position, PositionAsset, PriceFactors};
 pub use reason::{Clamp, CodeSource, MOST_REASONS, Reason, ReasonCode, ReasonCodes, Reasons, When};
 pub use regime::{Condition, EtherPrices};
 pub use scope::Scope;

@@ -23,6 +23,26 @@ pub struct Position {
     pub health_factor: Option<f64>,
     /// `None` if the default rules of the market apply.
     pub mode: Option<LendingMode>,
+    /// Credit that the wallet gave to others or received from them. No sum includes it: what was drawn is a debt of its
+    /// owner. `None` if the history that names them is not complete.
+    pub delegations: Option<Vec<Delegation>>,
+}
+
+/// Credit of one wallet that another may draw. The debt is the owner's, and its collateral secures it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delegation {
+    pub owner: Address,
+    /// Who may draw it, and receives the money.
+    pub delegate: Address,
+    pub token: Address,
+    pub symbol: Option<String>,
+    pub decimals: u8,
+    /// What may still be drawn, in units of 10^-`decimals`.
+    pub allowance: U256,
+    /// All that was drawn so far, repaid or not.
+    pub drawn: U256,
+    /// Dollars for one whole token; `None` without a price.
+    pub price_usd: Option<f64>,
 }
 
 /// A deposit or a debt in one token that has a price in dollars.
@@ -47,6 +67,9 @@ pub struct PositionAsset {
     /// several markets.
     pub account: B256,
 }
+
+/// A larger allowance is one without a limit, from which draws are subtracted.
+const UNLIMITED: U256 = U256::from_limbs([0, 0, 1, 0]);
 
 /// The part of a position that an asset belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +97,27 @@ pub type PriceFactors<'a> = &'a dyn Fn(Option<Address>) -> f64;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollateralAccount<'a> {
     pub assets: Vec<&'a PositionAsset>,
+}
+
+impl Delegation {
+    /// What may still be drawn in whole tokens, as exact decimal text; `None` if it is not limited in practice.
+    pub fn allowance_text(&self) -> Option<String> {
+        (self.allowance < UNLIMITED).then(|| balance_text(self.allowance, self.decimals))
+    }
+
+    /// The same in dollars.
+    pub fn allowance_usd(&self) -> Option<f64> {
+        let limited = Some(self.allowance).filter(|allowance| *allowance < UNLIMITED)?;
+        Some(whole_tokens(limited, self.decimals) * self.price_usd?)
+    }
+
+    pub fn drawn_text(&self) -> String {
+        balance_text(self.drawn, self.decimals)
+    }
+
+    pub fn drawn_usd(&self) -> Option<f64> {
+        Some(whole_tokens(self.drawn, self.decimals) * self.price_usd?)
+    }
 }
 
 impl PositionAsset {
@@ -221,6 +265,7 @@ mod tests {
             assets,
             health_factor: None,
             mode: None,
+            delegations: Some(Vec::new()),
         }
     }
 

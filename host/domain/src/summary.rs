@@ -206,6 +206,7 @@ mod tests {
                 assets: Vec::new(),
                 health_factor: None,
                 mode: None,
+                delegations: Some(Vec::new()),
             }],
             pools: vec![
                 pool(Coverage::Complete, EventCounts { repay: Some(7), liquidation: Some(1), ..EventCounts::ZERO }),

@@ -2,6 +2,7 @@
 //! pinned to one block.
 
 mod batch;
+mod code;
 mod disputed;
 mod gather;
 mod reverts;

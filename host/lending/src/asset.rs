@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 const SHARES: &str = "shares:";
 const SCALED: &str = "scaled:";
+const CREDIT_TO: &str = "credit-to:";
+const CREDIT_OF: &str = "credit-of:";
 
 /// A token, or one side of a market in a contract that has several markets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,6 +21,23 @@ pub enum Asset {
     Shares(B256),
     /// A token, in amounts divided by the market's index of the block; interest does not change them.
     Scaled(Address),
+    /// Credit of the wallet that another address may draw in a debt token.
+    CreditTo {
+        token: Address,
+        delegate: Address,
+    },
+    /// Credit of another address that the wallet may draw in a debt token.
+    CreditOf {
+        token: Address,
+        owner: Address,
+    },
+}
+
+impl Asset {
+    /// Whether it is credit, which is no part of a position.
+    pub fn is_credit(&self) -> bool {
+        matches!(self, Self::CreditTo { .. } | Self::CreditOf { .. })
+    }
 }
 
 impl From<Address> for Asset {
@@ -34,6 +53,8 @@ impl fmt::Display for Asset {
             Self::Market(id) => write!(f, "{id:#x}"),
             Self::Shares(id) => write!(f, "{SHARES}{id:#x}"),
             Self::Scaled(token) => write!(f, "{SCALED}{token:#x}"),
+            Self::CreditTo { token, delegate } => write!(f, "{CREDIT_TO}{token:#x}:{delegate:#x}"),
+            Self::CreditOf { token, owner } => write!(f, "{CREDIT_OF}{token:#x}:{owner:#x}"),
         }
     }
 }
@@ -49,6 +70,17 @@ impl FromStr for Asset {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let id = |text: &str| text.parse::<B256>();
+        let both = |text: &str| {
+            let (token, peer) = text.split_once(':').unwrap_or((text, ""));
+            Ok::<_, <Address as FromStr>::Err>((token.parse()?, peer.parse()?))
+        };
+        if let Some(text_of) = text.strip_prefix(CREDIT_TO).or(text.strip_prefix(CREDIT_OF)) {
+            let (token, peer) = both(text_of).map_err(|error| format!("no credit: {text:?}: {error}"))?;
+            return Ok(match text.starts_with(CREDIT_TO) {
+                true => Self::CreditTo { token, delegate: peer },
+                false => Self::CreditOf { token, owner: peer },
+            });
+        }
         let read = match (text.strip_prefix(SHARES), text.strip_prefix(SCALED)) {
             (Some(market), _) => id(market).map(Self::Shares),
             (None, Some(token)) => token.parse().map(Self::Scaled),
@@ -73,13 +105,23 @@ mod tests {
     #[test]
     fn an_asset_is_stored_as_text_and_a_token_as_its_address() {
         let (token, id) = (Address::repeat_byte(0xab), B256::repeat_byte(0xcd));
-        for asset in [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token)] {
+        let peer = Address::repeat_byte(0xef);
+        let credit = [Asset::CreditTo { token, delegate: peer }, Asset::CreditOf { token, owner: peer }];
+        let plain = [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token)];
+        for asset in plain.into_iter().chain(credit) {
             let text = serde_json::to_string(&asset).unwrap();
             assert_eq!(serde_json::from_str::<Asset>(&text).unwrap(), asset, "{text}");
         }
         let bare = serde_json::to_string(&token).unwrap();
         assert_eq!(serde_json::to_string(&Asset::Token(token)).unwrap(), bare);
-        for bad in ["", "0x12", "shares:", "scaled:0x12", "shares:0xabababababababababababababababababababab"] {
+        for bad in [
+            "",
+            "0x12",
+            "shares:",
+            "scaled:0x12",
+            "credit-to:0x12",
+            "shares:0xabababababababababababababababababababab",
+        ] {
             assert!(bad.parse::<Asset>().is_err(), "{bad}");
         }
     }

@@ -20,7 +20,8 @@ use crate::{
     protocols::{AccountView, Held, MarketTerms, Used},
 };
 use assay_domain::{
-    Address, AssetSide, ChainId, Coverage, ExposureClass, PoolHistory, Position, PositionAsset, Prices, U256,
+    Address, AssetSide, ChainId, Coverage, Delegation, ExposureClass, PoolHistory, Position, PositionAsset, Prices,
+    U256,
     features::{Exposure, PositionFeatures},
 };
 use assay_evm::{Block, Call, Client, Fault};
@@ -244,7 +245,11 @@ async fn position_in_parts(
 impl MarketRead {
     fn finish(self, chain: ChainId, valuation: &Valuation<'_>) -> MarketResult {
         let Self { market, is_blank, terms, answers, ever_held, touched, history, .. } = self;
-        let MarketHistory { mut pool, sums, past, hints: _ } = history;
+        let MarketHistory { mut pool, sums, past, hints: _ } = match &terms {
+            Some(terms) if terms.is_absent() => MarketHistory::none(failed_pool(chain, &market.config), &market),
+            _ => history,
+        };
+        let is_whole = sums.is_some() && pool.coverage == Coverage::Complete;
         let read = terms.as_ref().zip(answers.as_deref());
         let held = read.and_then(|(terms, answers)| terms.held_at(answers, valuation.prices));
         if held.is_none() {
@@ -254,7 +259,9 @@ impl MarketRead {
             Some(held) if valuation.is_trusted => details(held, valuation.class_of),
             _ => PositionFeatures::UNREAD,
         });
-        let position = held.as_ref().and_then(|held| position(chain, &market, held, valuation.symbol_of));
+        let knows_delegations = is_whole || !market.config.protocol.has_delegations();
+        let mut position = held.as_ref().and_then(|held| position(chain, &market, held, valuation.symbol_of));
+        position.iter_mut().filter(|_| !knows_delegations).for_each(|position| position.delegations = None);
         let account = read.and_then(|(terms, answers)| terms.account(answers));
         let balances = read.and_then(|(terms, answers)| terms.balances(answers));
         let observation = Observation {
@@ -311,7 +318,12 @@ fn position(
         let symbol = symbol_of(asset.token).or_else(|| asset.symbol.clone());
         PositionAsset { symbol, ..asset.clone() }
     };
-    (held.supplied_usd > 0.0 || held.borrowed_usd > 0.0).then(|| Position {
+    let delegation = |one: &Delegation| {
+        let symbol = symbol_of(Some(one.token)).or_else(|| one.symbol.clone());
+        Delegation { symbol, ..one.clone() }
+    };
+    let is_empty = held.supplied_usd <= 0.0 && held.borrowed_usd <= 0.0 && held.parts.delegations.is_empty();
+    (!is_empty).then(|| Position {
         chain_id: chain,
         protocol: market.config.protocol,
         market_address: market.config.address,
@@ -322,6 +334,7 @@ fn position(
         assets: held.parts.assets.iter().map(named).collect(),
         health_factor: held.parts.health_factor,
         mode: held.parts.mode.clone(),
+        delegations: Some(held.parts.delegations.iter().map(delegation).collect()),
     })
 }
 

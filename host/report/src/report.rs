@@ -9,8 +9,8 @@ use std::{
 use super::Reports;
 use assay_chain::config::ReadOn;
 use assay_domain::{
-    Address, ChainId, ChainSnapshot, Coverage, EventCounts, EventKind, Freshness, LendingMode, Nft, PoolHistory,
-    Position, PositionAsset, PriceSource, Protocol, Snapshot, Subject, Time, TokenBalance, UnreadByChain,
+    Address, ChainId, ChainSnapshot, Coverage, Delegation, EventCounts, EventKind, Freshness, LendingMode, Nft,
+    PoolHistory, Position, PositionAsset, PriceSource, Protocol, Snapshot, Subject, Time, TokenBalance, UnreadByChain,
     features::{LendingEvent, MOST_EVENTS},
     time_from_unix,
 };
@@ -136,6 +136,7 @@ pub struct ReportedPosition {
     /// Each asset with the price at which it can lead to a liquidation; see [`Position::liquidation_price`].
     pub assets: Vec<(PositionAsset, Option<f64>)>,
     pub mode: Option<LendingMode>,
+    pub delegations: Option<Vec<Delegation>>,
 }
 
 impl Reports {
@@ -294,8 +295,7 @@ fn events(snapshot: &Snapshot) -> Vec<ReportedEvent> {
 
 fn positions(snapshot: &Snapshot) -> Vec<ReportedPosition> {
     let on_chain = |chain: &ChainSnapshot| {
-        let open = chain.positions.iter().filter(|position| position.supplied_usd > 0.0 || position.borrowed_usd > 0.0);
-        open.map(|position| ReportedPosition::of(position, &chain.positions)).collect::<Vec<_>>()
+        chain.positions.iter().map(|position| ReportedPosition::of(position, &chain.positions)).collect::<Vec<_>>()
     };
     snapshot.chains.iter().flat_map(on_chain).collect()
 }
@@ -314,6 +314,7 @@ impl ReportedPosition {
             health_factor: position.health_factor,
             assets: position.assets.iter().map(priced).collect(),
             mode: position.mode.clone(),
+            delegations: position.delegations.clone(),
         }
     }
 }

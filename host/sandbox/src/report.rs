@@ -183,6 +183,7 @@ fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<Position> {
         assets: assets.into_iter().filter(|asset| !asset.amount.is_zero()).collect(),
         health_factor: (mock.borrowed > 0.0).then(|| THRESHOLD * mock.supplied / mock.borrowed),
         mode: None,
+        delegations: Some(Vec::new()),
     })
 }
 

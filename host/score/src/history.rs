@@ -2,16 +2,16 @@
 //! state, and kept: a final block does not change.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use assay_domain::{
-    Address, Coverage, Origins, ReadBlock, Snapshot, Source,
+    Address, Coverage, Origins, ReadBlock, Snapshot, Source, Standing,
     features::{Features, features},
 };
-use assay_store::{Batch, Family, Key, Store, StoreError};
+use assay_store::{Batch, Family, Key, Revision, Store, StoreError};
 use moka::future::Cache;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -82,6 +82,11 @@ pub struct PastRecord {
 }
 
 impl PastRecord {
+    /// The lowest health factor of the markets that feed the score.
+    pub fn health_factor(&self) -> Option<f64> {
+        Standing::of(&self.features).health_factor
+    }
+
     pub fn origins(&self) -> Origins {
         Origins { blocks: self.blocks.clone(), sources: self.sources.clone() }
     }
@@ -134,25 +139,30 @@ impl ScoreHistory {
         self.inner.store.get(&self.inner.key(wallet, moment)).await
     }
 
-    /// Whether `owner` has paid for these moments within a day, so a repeated request is free.
+    /// Those of `moments` that `owner` has not paid for within a day.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn is_paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
-        Ok(self.inner.store.get(&order(owner, wallet, moments)).await?.is_some())
+    pub async fn due(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<Due, StoreError> {
+        let key = payments(owner, wallet);
+        let before = self.inner.store.read(&key).await?;
+        let mut paid = before.value.unwrap_or_default();
+        let now = now();
+        paid.retain(|_, at| now.saturating_sub(*at) < DAY.as_secs());
+        let moments = moments.iter().filter(|moment| !paid.contains_key(moment)).copied().collect();
+        Ok(Due { moments, key, paid, revision: before.revision })
     }
 
-    /// Records that `owner` pays for these moments. `false` if an equal request has paid meanwhile.
+    /// Records that these moments are paid for. `false` if another request has paid for moments of the wallet
+    /// meanwhile.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn pay(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
-        let order = order(owner, wallet, moments);
-        let before = self.inner.store.read(&order).await?;
-        if before.value.is_some() {
-            return Ok(false);
-        }
-        let batch = Batch::new().put_expiring(&order, &true, DAY)?.if_unchanged(&order, before.revision);
+    pub async fn pay(&self, due: Due) -> Result<bool, StoreError> {
+        let Due { moments, key, mut paid, revision } = due;
+        let now = now();
+        paid.extend(moments.into_iter().map(|moment| (moment, now)));
+        let batch = Batch::new().put_expiring(&key, &paid, DAY)?.if_unchanged(&key, revision);
         self.inner.store.commit(batch).await
     }
 
@@ -233,9 +243,29 @@ fn fingerprint(settings: &Settings) -> String {
     text
 }
 
-/// The payment of an owner for moments of a wallet.
-fn order(owner: &str, wallet: Address, moments: &[u64]) -> Key<bool> {
-    let mut digest = Sha256::new().chain_update(owner);
-    moments.iter().for_each(|moment| digest.update(moment.to_be_bytes()));
-    Family::spread("past-paid/").key(format_args!("{wallet:#x}/{}", hex::encode(digest.finalize())))
+/// The moments of a wallet that an owner has paid for, each with the time of the payment, in Unix seconds.
+type Payments = BTreeMap<u64, u64>;
+
+/// Moments of a wallet to pay for.
+#[derive(Debug)]
+pub struct Due {
+    moments: Vec<u64>,
+    key: Key<Payments>,
+    paid: Payments,
+    revision: Revision,
+}
+
+impl Due {
+    pub fn count(&self) -> usize {
+        self.moments.len()
+    }
+}
+
+fn payments(owner: &str, wallet: Address) -> Key<Payments> {
+    let owner = hex::encode(Sha256::digest(owner));
+    Family::spread("past-paid-points/").key(format_args!("{wallet:#x}/{owner}"))
+}
+
+fn now() -> u64 {
+    chrono::Utc::now().timestamp().unsigned_abs()
 }

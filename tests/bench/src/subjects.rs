@@ -106,6 +106,7 @@ fn position(chain_id: ChainId, index: u8) -> Position {
         assets: Vec::new(),
         health_factor: None,
         mode: None,
+        delegations: Some(Vec::new()),
     }
 }
 

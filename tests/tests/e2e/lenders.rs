@@ -9,10 +9,10 @@ use assay_tests::lenders::Small;
 use assay_tests::lenders::comet::{self, Comet};
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::ctoken::{self, CErc20, CToken, Token};
-use assay_tests::service::{KEY, Service, plugins};
+use assay_tests::service::{Answer, KEY, Service, plugins};
 use serde_json::{Value, json};
 
-use super::run;
+use super::{on_devnet, run};
 
 #[test]
 fn a_debt_without_an_event_makes_report_and_score_provisional() {
@@ -100,8 +100,9 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
             events["events"].as_array().expect("events").iter().map(|one| one["kind"].to_string()).collect();
         assert_eq!(dated, ["borrow", "repay"].map(|kind| json!(kind).to_string()).into());
         let position = &events["positions"][0];
-        let figures = ["supplied", "borrowed", "health_factor"].map(|name| position[name].clone());
-        assert_eq!(figures, [json!(400.0), json!(70.0), Value::Null], "its pools share their collateral");
+        assert_eq!((&position["supplied"], &position["borrowed"]), (&json!(400.0), &json!(70.0)));
+        let health = position["health_factor"].as_f64().expect("that of the Comptroller");
+        assert!((health - 400.0 * 0.75 / 70.0).abs() < 1e-9, "{health}");
         let tokens = report["assets"]["tokens"].as_array().expect("tokens");
         assert!(tokens.iter().all(|token| token["priced"].is_boolean()), "{tokens:?}");
         let not_covered = events["not_covered"].as_array().expect("a list");
@@ -113,5 +114,38 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
         assert!(remarks.iter().any(|remark| remark.starts_with("lenderB_v2: debt in ETH")), "{remarks:?}");
         let defi = &report["defi"];
         assert_eq!((defi["total_supplied"].as_f64(), defi["total_borrowed"].as_f64()), (Some(400.0), Some(70.0)));
+    });
+}
+
+#[test]
+fn a_delegator_and_its_delegate_are_told_whose_debt_it_is() {
+    run(async {
+        let service = on_devnet(&plugins(), "").await;
+        let api = service.keyed();
+        let told = async |name: &str| {
+            let path = format!("/api/v2/report/address/{}", wallet(name));
+            let is_read = |answer: &Answer| answer.json()["credit_events"]["coverage"] == "complete";
+            let report = api.until(&path, is_read).await.ok();
+            let positions = report["credit_events"]["positions"].as_array().expect("positions").clone();
+            let lent = |position: &&Value| position["delegations"].as_array().is_some_and(|all| !all.is_empty());
+            positions.iter().find(lent).unwrap_or_else(|| panic!("{name}: {positions:?}")).clone()
+        };
+        let (owner, delegate) = (told("delegator").await, told("delegate").await);
+        for position in [&owner, &delegate] {
+            assert_eq!((&position["protocol"], &position["protocol_name"]), (&json!("lenderA_v3"), &json!("Aave v3")));
+            let credit = &position["delegations"][0];
+            let parties = ["owner", "delegate"].map(|party| credit[party].as_str().expect("an address").to_owned());
+            assert_eq!(parties, ["delegator", "delegate"].map(|name| wallet(name).to_checksum(None)));
+            assert_eq!((&credit["symbol"], &credit["drawn"]), (&json!("DAI"), &json!("10000")), "{credit}");
+            assert_eq!(credit["allowance"], "5000", "{credit}");
+        }
+        let owed = owner["borrowed"].as_f64().expect("dollars");
+        assert!(owed > 5_900.0, "the owner owes what was drawn and not repaid: {owner}");
+        assert_eq!((&delegate["borrowed"], &delegate["assets"]), (&json!(0.0), &json!([])), "{delegate}");
+        let limit = |side: &str| {
+            let asset = owner["assets"].as_array().expect("assets").iter().find(|asset| asset["side"] == side);
+            asset.expect("one on each side")["liquidation_price"].as_f64()
+        };
+        assert!(limit("collateral").is_some() && limit("debt").is_some(), "{owner}");
     });
 }

@@ -98,7 +98,13 @@ impl Chain {
             WalletAccount::read(&self.client, &self.config, &terms, lending, wallet, head),
             self.prices.current(&self.client, &oracles, &quotes, self.pricing(head))
         );
-        account.map(|account| (account, prices))
+        let mut account = account?;
+        // At a moment in the past, a token may not exist yet.
+        if self.past.get().is_some() {
+            let absent = self.client.without_code(&account.silent, head.hash).await?;
+            account.silent.retain(|token| !absent.contains(token));
+        }
+        Ok((account, prices))
     }
 }
 

@@ -73,7 +73,7 @@ impl ChainSetup<'_> {
             chain: config.id,
             client: client.clone(),
             markets: config.markets.iter().cloned().map(Market::new).collect(),
-            terms: Arc::<TermsCache>::default(),
+            terms: Arc::new(if self.follows { TermsCache::default() } else { TermsCache::of_the_past() }),
             store: self.store.clone(),
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),

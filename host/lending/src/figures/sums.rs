@@ -119,9 +119,15 @@ impl Sums {
     pub fn markets(&self) -> BTreeSet<B256> {
         let id = |(_, asset): &(Side, Asset)| match asset {
             Asset::Market(id) | Asset::Shares(id) => Some(*id),
-            Asset::Token(_) | Asset::Scaled(_) => None,
+            Asset::Token(_) | Asset::Scaled(_) | Asset::CreditTo { .. } | Asset::CreditOf { .. } => None,
         };
         self.flows.keys().filter_map(id).collect()
+    }
+
+    /// The credit that was ever given, with the sum of what was drawn.
+    pub(crate) fn credit(&self) -> impl Iterator<Item = (Asset, U256)> {
+        let credit = self.flows.iter().filter(|((_, asset), _)| asset.is_credit());
+        credit.map(|((_, asset), flow)| (*asset, flow.net.max(I256::ZERO).unsigned_abs()))
     }
 
     pub(crate) fn records(&self) -> Vec<FlowRecord> {

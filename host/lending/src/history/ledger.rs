@@ -31,6 +31,13 @@ impl MarketHistory {
         Self { pool, sums: None, past: None, hints: Vec::new() }
     }
 
+    /// The complete history of everyone in a market that did not exist yet.
+    pub(crate) fn none(pool: PoolHistory, market: &Market) -> Self {
+        let counts = market.protocol.profile().no_events;
+        let pool = PoolHistory { coverage: Coverage::Complete, counts, ..pool };
+        Self { pool, sums: Some(Sums::default()), past: Some(Past::default()), hints: Vec::new() }
+    }
+
     /// The sums of the amounts, if the history is complete.
     pub(crate) fn whole(&self) -> Option<&Sums> {
         self.sums.as_ref().filter(|_| self.pool.coverage == Coverage::Complete)

@@ -79,6 +79,7 @@ mod tests {
             assets: vec![asset],
             health_factor: None,
             mode: None,
+            delegations: Some(Vec::new()),
         }
     }
 

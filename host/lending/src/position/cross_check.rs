@@ -190,6 +190,7 @@ mod tests {
             assets: Vec::new(),
             health_factor: None,
             mode: None,
+            delegations: Some(Vec::new()),
         };
         let balance = |held| Balance::still(Side::Supply, Address::ZERO, U256::from(held));
         let balances = held.map(|held| vec![balance(held)]);

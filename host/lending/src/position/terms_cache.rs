@@ -13,6 +13,7 @@ use crate::{
     figures::hints::AllHints,
     market::Market,
     pauses,
+    position::absent::Absent,
     protocols::{LendingProtocol, MarketTerms},
 };
 use assay_domain::{Address, B256, U256};
@@ -33,6 +34,15 @@ impl ChainTerms {
 
     fn known(&self) -> impl Iterator<Item = &MarketTerms> {
         self.0.iter().flatten()
+    }
+
+    /// Logs the markets that do not answer.
+    fn warn(&self, markets: &[Market]) {
+        for market in markets.iter().zip(self.iter()).filter(|(_, terms)| terms.is_none()).map(|(market, _)| market) {
+            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
+            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \
+                                                         chains.markets");
+        }
     }
 
     /// The oracles that price every listed asset in dollars, each once, with its number for one dollar.
@@ -69,9 +79,16 @@ pub struct TermsCache {
     latest: Mutex<Option<(Instant, ChainTerms)>>,
     /// One look-up runs at a time.
     looking: tokio::sync::Mutex<()>,
+    /// Whether a market may not exist yet. At the head, an address without code is a fault of the configuration.
+    may_lack_markets: bool,
 }
 
 impl TermsCache {
+    /// Terms at a moment in the past, at which some markets may not exist yet.
+    pub fn of_the_past() -> Self {
+        Self { may_lack_markets: true, ..Self::default() }
+    }
+
     /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet, or if none
     /// could be looked up for hours.
     ///
@@ -110,6 +127,8 @@ impl TermsCache {
 
     async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
         let terms = look_up(client, markets, at).await?;
+        let terms = if self.may_lack_markets { with_absent(client, markets, terms, at).await? } else { terms };
+        terms.warn(markets);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), terms.clone()));
         Ok(terms)
     }
@@ -163,16 +182,17 @@ async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Chain
         Ok::<_, Fault>((family, protocol.look_up(client, members, at).await?.into_iter()))
     });
     let mut found: BTreeMap<_, _> = try_join_all(lookups).await?.into_iter().collect();
-    let terms = markets.iter().map(|market| {
-        let terms = found.get_mut(market.protocol.profile().family).and_then(Iterator::next).flatten();
-        if terms.is_none() {
-            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
-            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \
-                                                         chains.markets");
-        }
-        terms
-    });
-    Ok(terms.collect())
+    let next = |market: &Market| found.get_mut(market.protocol.profile().family).and_then(Iterator::next).flatten();
+    Ok(markets.iter().map(next).collect())
+}
+
+/// `terms` with those of markets that have no code in the state after block `at`.
+async fn with_absent(client: &Client, markets: &[Market], terms: ChainTerms, at: Block) -> Result<ChainTerms, Fault> {
+    let silent = terms.iter().zip(markets).filter(|(terms, _)| terms.is_none());
+    let silent: Vec<Address> = silent.map(|(_, market)| market.config.address).collect();
+    let absent = client.without_code(&silent, at.hash).await?;
+    let none = |market: &Market| absent.contains(&market.config.address).then(|| Arc::new(Absent) as MarketTerms);
+    Ok(terms.iter().zip(markets).map(|(terms, market)| terms.clone().or_else(|| none(market))).collect())
 }
 
 #[cfg(test)]

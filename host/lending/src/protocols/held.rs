@@ -1,6 +1,6 @@
 //! What a wallet has and owes in one market.
 
-use assay_domain::{Address, AssetSide, B256, LendingMode, PositionAsset};
+use assay_domain::{Address, AssetSide, B256, Delegation, LendingMode, PositionAsset};
 
 /// A wallet's position in one market, in dollars.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,6 +18,7 @@ pub struct HeldParts {
     /// Without those in `unpriced`.
     pub assets: Vec<PositionAsset>,
     pub mode: Option<LendingMode>,
+    pub delegations: Vec<Delegation>,
     /// The share of the collateral that the debt may reach, 0 to 1.
     pub threshold: Option<f64>,
     /// `None` without debt.

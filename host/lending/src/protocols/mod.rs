@@ -110,6 +110,8 @@ impl From<Fault> for Obstacle {
 /// The facts about a protocol that hold for every wallet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Profile {
+    /// Raised if more is read from the logs. Stored histories of an earlier reading are read once more.
+    pub reading: u32,
     /// Markets of one family are looked up together.
     pub family: &'static str,
     /// The logs of a market that name a wallet.
@@ -132,6 +134,7 @@ pub(crate) struct Profile {
 impl Profile {
     pub(crate) const fn new(family: &'static str, signatures: &'static [Signature]) -> Self {
         Self {
+            reading: 1,
             family,
             signatures,
             in_receipts: &[],
@@ -269,6 +272,11 @@ pub trait LendingTerms: Debug + Send + Sync {
 
     /// Whether `value` in that slot proves that the wallet had a position.
     fn is_trace(&self, _value: U256) -> bool {
+        false
+    }
+
+    /// Whether the market did not exist yet, so that nobody has a history there.
+    fn is_absent(&self) -> bool {
         false
     }
 

@@ -10,7 +10,7 @@ mod summary;
 pub use chain::{ChainActivity, ChainReportBody};
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
-pub use position::{AssetSideName, EModeBody, PoolPositionBody, PositionAssetBody};
+pub use position::{AssetSideName, DelegationBody, EModeBody, PoolPositionBody, PositionAssetBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, EventName, NftBody, NotApplicable, Pool, PoolEventBody,
     PriceSourceName, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,

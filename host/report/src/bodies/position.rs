@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::ReportedPosition;
-use assay_domain::{AssetSide, ChainId, LendingMode, PositionAsset};
+use assay_domain::{AssetSide, ChainId, Delegation, LendingMode, PositionAsset};
 use assay_http::values::Usd;
 
 /// The current position of the wallet in a pool, in dollars.
@@ -34,6 +34,48 @@ pub struct PoolPositionBody {
     pub e_mode: Option<EModeBody>,
     /// Whether the only collateral is an asset whose debts the pool limits.
     pub isolated: bool,
+    /// Credit that the wallet gave to other addresses, or received from them. What was drawn is a debt of its owner:
+    /// it is in the owner's `borrowed`, and in no sum of the delegate. Null if the events of the pool are not complete.
+    pub delegations: Option<Vec<DelegationBody>>,
+}
+
+/// Credit of one address that another may draw.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Delegation)]
+pub struct DelegationBody {
+    /// Whose debt it is, and whose collateral secures it.
+    pub owner: String,
+    /// Who may draw the credit, and receives the money.
+    pub delegate: String,
+    #[schema(example = "USDC")]
+    pub symbol: Option<String>,
+    pub address: String,
+    /// Whole tokens that may still be drawn, exact; null if there is no limit.
+    #[schema(example = "400")]
+    pub allowance: Option<String>,
+    /// Null without a limit or a price.
+    #[schema(value_type = Option<f64>)]
+    pub allowance_usd: Option<Usd>,
+    /// Whole tokens drawn so far, repaid or not, exact.
+    #[schema(example = "100")]
+    pub drawn: String,
+    #[schema(value_type = Option<f64>)]
+    pub drawn_usd: Option<Usd>,
+}
+
+impl From<Delegation> for DelegationBody {
+    fn from(credit: Delegation) -> Self {
+        Self {
+            owner: credit.owner.to_checksum(None),
+            delegate: credit.delegate.to_checksum(None),
+            address: credit.token.to_checksum(None),
+            allowance: credit.allowance_text(),
+            allowance_usd: credit.allowance_usd().map(Usd),
+            drawn: credit.drawn_text(),
+            drawn_usd: credit.drawn_usd().map(Usd),
+            symbol: credit.symbol,
+        }
+    }
 }
 
 /// A deposit or a debt in one token.
@@ -100,6 +142,7 @@ impl From<ReportedPosition> for PoolPositionBody {
             assets: position.assets.into_iter().map(PositionAssetBody::from).collect(),
             e_mode,
             isolated,
+            delegations: position.delegations.map(|all| all.into_iter().map(DelegationBody::from).collect()),
         }
     }
 }

@@ -21,7 +21,8 @@ pub struct HistoryBody {
     /// Version of the model that computed the scores.
     #[schema(value_type = String)]
     model_version: ModelVersionText,
-    /// True while a point is being read; repeat the request in a few seconds, which is free for a day.
+    /// True while a point is being read; repeat the request in a few seconds. Each point is paid once a day, when it is
+    /// read.
     pending: bool,
     points: Vec<PointBody>,
 }
@@ -55,6 +56,10 @@ pub struct PointBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     change: Option<ChangeBody>,
+    /// The lowest health factor of the markets that feed the score. Absent without debt there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    health_factor: Option<f64>,
     /// Rates that the model's card claims for such wallets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -113,6 +118,7 @@ impl PointBody {
             range: None,
             factors: Vec::new(),
             change: None,
+            health_factor: None,
             claims: None,
             blocks: Vec::new(),
         }
@@ -135,7 +141,7 @@ impl PointBody {
         Self { reason: Some(why.to_string()), blocks, ..Self::new(moment, NotScored::CODE) }
     }
 
-    pub fn scored(moment: u64, scored: &Scored, claimed: Claimed) -> Self {
+    pub fn scored(moment: u64, scored: &Scored, health_factor: Option<f64>, claimed: Claimed) -> Self {
         let assessment = &scored.assessment;
         let points = |factor: &Factor| PointsBody { label: factor.label.clone(), points: factor.points.into() };
         Self {
@@ -143,6 +149,7 @@ impl PointBody {
             decile: Some(assessment.decile.get()),
             range: Some(assessment.score.range().into()),
             factors: assessment.factors.iter().map(points).collect(),
+            health_factor,
             claims: ClaimedRateBody::of(claimed).0,
             blocks: scored.origins.blocks.iter().copied().map(Into::into).collect(),
             ..Self::new(moment, "scored")

@@ -11,11 +11,11 @@ use super::{ScoreRoutes, choice::ModelChoice};
 use crate::{
     NotScored, ScoringError,
     bodies::{HistoryBody, PointBody},
-    history::Past,
+    history::{Past, ScoreHistory},
     reading::moment,
     responses,
 };
-use assay_domain::Subject;
+use assay_domain::{Address, Subject};
 use assay_http::{
     ApiError,
     extract::{Caller, SubjectPath, optional, refused, single},
@@ -73,10 +73,11 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///
-/// Moments that were not read before are read in the background: `pending` is true until all are known, and repeating
-/// the request is free for a day. Each point names its blocks, and how each factor changed since the point before; with
-/// `rest`, what no factor accounts for, these sum to the change of the score. Explorers and price APIs are not used,
-/// because they only know the present. Each point costs the units of one score.
+/// Moments that were not read before are read in the background: `pending` is true until all are known. Each point
+/// names its blocks, and how each factor changed since the point before; with `rest`, what no factor accounts for,
+/// these sum to the change of the score. Explorers and price APIs are not used, because they only know the present.
+/// Each point costs the units of one score once it is read, and is then free for a day; a point that cannot be read
+/// costs nothing.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
     params(SubjectPath, MomentsQuery, ModelChoice),
@@ -103,18 +104,17 @@ pub(crate) async fn history(
         // A caller without units resolves no name; the units of one point are given back.
         Subject::Name(_) => caller.pay_each_if(1, async { Ok((scoring.address(&subject).await?, false)) }).await?,
     };
-    let known = async || scores.history.at(caller.owner(), wallet, &moments).await.map_err(ApiError::from);
-    let known = if scores.history.is_paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)? {
-        known().await?
-    } else {
-        // If the payment cannot be recorded, the units are given back, because the next request pays again.
-        let recorded = async {
-            let known = known().await?;
-            let pays = scores.history.pay(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
-            Ok((known, pays))
-        };
-        caller.pay_each_if(moments.len(), recorded).await?
+    let (owner, history) = (caller.owner(), &scores.history);
+    let known = async || history.at(owner, wallet, &moments).await.map_err(ApiError::from);
+    let open = history.due(owner, wallet, &moments).await.map_err(ApiError::store)?.count();
+    // A caller without the units starts no reading. They are given back, and each point is paid once it is read.
+    let known = match open {
+        0 => known().await?,
+        open => caller.pay_each_if(open, async { Ok((known().await?, false)) }).await?,
     };
+    let is_read = |past: &&Past| matches!(past, Past::Read(_));
+    let read: Vec<u64> = moments.iter().zip(&known).filter(|(_, past)| is_read(past)).map(|(at, _)| *at).collect();
+    pay(&caller, history, wallet, &read).await?;
     let answering = scoring.answering(&ask, Some(wallet))?;
     let mut body = HistoryBody::new(wallet, &answering.model.reference().version);
     for (moment, past) in moments.iter().zip(known) {
@@ -122,7 +122,7 @@ pub(crate) async fn history(
             Past::Pending => PointBody::pending(*moment),
             Past::Unread(reason) => PointBody::unread(*moment, reason),
             Past::Read(read) => match scoring.past(&answering, wallet, &read) {
-                Ok(scored) => PointBody::scored(*moment, &scored, scores.claimed(&scored).await),
+                Ok(scored) => PointBody::scored(*moment, &scored, read.health_factor(), scores.claimed(&scored).await),
                 Err(ScoringError::NotFound) => PointBody::inactive(*moment, read.blocks.clone()),
                 Err(error) => match NotScored::of(&error) {
                     Some(why) => PointBody::not_scored(*moment, &why, read.blocks.clone()),
@@ -133,4 +133,24 @@ pub(crate) async fn history(
         body.push(point);
     }
     Ok(fresh::once(Json(body)))
+}
+
+/// Pays for the points of `moments` that were not paid for within a day.
+async fn pay(caller: &Caller, history: &ScoreHistory, wallet: Address, moments: &[u64]) -> Result<(), ApiError> {
+    loop {
+        let due = history.due(caller.owner(), wallet, moments).await.map_err(ApiError::store)?;
+        let count = due.count();
+        if count == 0 {
+            return Ok(());
+        }
+        // If the payment cannot be recorded, the units are given back, because the next request pays again.
+        let recorded = async {
+            let is_paid = history.pay(due).await.map_err(ApiError::store)?;
+            Ok((is_paid, is_paid))
+        };
+        if caller.pay_each_if(count, recorded).await? {
+            return Ok(());
+        }
+        // An equal request has paid meanwhile.
+    }
 }

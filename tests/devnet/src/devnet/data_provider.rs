@@ -12,6 +12,8 @@ sol! {
             uint256 scaledVariableDebt,
             uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated,
             bool usageAsCollateralEnabled);
+        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+            address variableDebt);
     }
 
     interface Oracle {

@@ -258,6 +258,15 @@ impl Market {
         chain.queue(admin(), self.provider, &Governance::setAddressCall { id: data_provider_id(), at: Address::ZERO });
     }
 
+    /// The token of debt at the variable rate.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn debt_token(&self, chain: &Small, reserve: Reserve) -> Result<Address, Error> {
+        let call = DataProvider::getReserveTokensAddressesCall { asset: reserve.asset };
+        Ok(chain.view(self.data_provider, &call, chain.head).await?.variableDebt)
+    }
+
     /// The supplied and borrowed amounts of one reserve at the newest block, in whole tokens.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod aave_v2;
 mod busy;
 mod comet;
+mod credit;
 mod ctoken;
 mod forks;
 mod maker;

@@ -1,9 +1,12 @@
 //! The score over time: each point is what the chains showed then, and has its own statement.
 
+use std::cell::Cell;
+
 use assay_tests::{
     devnet::{BASE, ETHEREUM, Rpc},
     node::Anvil,
     proxy::Proxy,
+    service::Answer,
     service::{Service, binary, plugins},
 };
 use futures::future::join_all;
@@ -68,9 +71,15 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
         let cost = |headers: &HeaderMap| -> u64 {
             headers.get("assay-units-cost").map_or(0, |cost| cost.to_str().expect("text").parse().expect("units"))
         };
-        let paid: u64 = equal.iter().map(|first| cost(&first.headers)).sum();
-        assert_eq!(paid, 4, "equal requests at once pay once");
-        let found = history(&service, &wallet, &query).await;
+        // Each point is paid once it is read, by one of the equal requests.
+        let paid = Cell::new(equal.iter().map(|first| cost(&first.headers)).sum::<u64>());
+        let is_done = |answer: &Answer| {
+            paid.set(paid.get() + cost(&answer.headers));
+            answer.json()["pending"] == false
+        };
+        let polls = join_all((0..8).map(|_| api.until(&path, is_done))).await;
+        assert_eq!(paid.get(), 4, "equal requests at once pay once");
+        let found = polls[0].ok();
         assert!(!service.keyed().get(&path).await.headers.contains_key("assay-units-cost"), "a day long it is free");
         let points = found["points"].as_array().expect("points");
         assert_eq!(points.len(), 4);
@@ -84,6 +93,7 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
             assert_eq!(factors + number(&change["rest"]), number(&change["score"]), "{change}");
         }
         assert!(points.iter().any(|point| point["change"]["score"] != 0), "{points:?}");
+        assert!(points.iter().any(|point| point["health_factor"].is_f64()), "{points:?}");
 
         // A second model needs no second reading, and every point has a statement.
         let other = history(&service, &wallet, &query.replace("1.1", "1.3")).await;
@@ -106,6 +116,29 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
         }
         let unread = format!("/api/v2/score/address/{wallet}/attestation?as_of=2025-01-01");
         assert_eq!(service.keyed().post(&unread, &json!({})).await.expect(409)["code"], "history_unread");
+    });
+}
+
+/// A lender and a token that are younger than the moment.
+#[test]
+fn what_did_not_exist_yet_leaves_no_part_unread() {
+    run(async {
+        let nowhere = "0x00000000000000000000000000000000000c0de5";
+        let token = format!("tokens = [\n  {{ address = \"{nowhere}\", symbol = \"NEW\", decimals = 18 }},");
+        let mut config = configured(&plugins(), "").await.replace("tokens = [", &token);
+        for (protocol, market) in [("lenderA_v2", "Young"), ("lenderB_v2", "cYOUNG"), ("lenderB_v3", "Young")] {
+            config += &format!("\n[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"\n");
+            config += &format!("address = \"{nowhere}\"\nfrom_block = 90000000\n");
+        }
+        let service = Service::start(&config);
+        let wallet = devnet().await.wallet("borrower").address.to_string();
+        let to = chrono::Utc::now().timestamp().unsigned_abs() - 40 * DAY;
+        let found = history(&service, &wallet, &format!("from={to}&to={to}")).await;
+        assert_eq!(found["points"][0]["state"], "scored", "{found}");
+        // Now it is a fault of the configuration.
+        let report = service.keyed().get(&format!("/api/v2/report/address/{wallet}")).await.ok();
+        let said = report["unread"].to_string();
+        assert!(said.contains(nowhere) || said.to_lowercase().contains("c0de5"), "{said}");
     });
 }
 
@@ -141,7 +174,11 @@ fn a_history_says_what_it_cannot_read_and_refuses_what_it_cannot_answer() {
         let service = Service::start(&config.replace(base.url(), NOWHERE));
         let wallet = devnet().await.wallet("borrower").address.to_string();
         let to = chrono::Utc::now().timestamp().unsigned_abs() - 40 * DAY;
-        let found = history(&service, &wallet, &format!("from={to}&to={to}")).await;
+        let path = format!("/api/v2/score/address/{wallet}/history?from={to}&to={to}");
+        let answer = service.keyed().until(&path, |answer| answer.json()["pending"] == false).await;
+        let cost = answer.headers.get("assay-units-cost").cloned();
+        assert!(cost.as_ref().is_none_or(|cost| cost == "0"), "an unread point costs nothing: {cost:?}");
+        let found = answer.ok();
         assert_eq!(found["points"][0]["state"], "unread", "{found}");
         assert!(found["points"][0]["reason"].as_str().is_some_and(|reason| reason.contains("8453")), "{found}");
         assert_eq!(ETHEREUM, 1);

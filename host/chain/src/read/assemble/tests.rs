@@ -59,6 +59,7 @@ impl LendingTerms for Vault {
                 asset(TOKENS[2], AssetSide::Debt, borrowed, borrowed_usd),
             ],
             mode: None,
+            delegations: Vec::new(),
             threshold: health_factor.map(|_| 0.8),
             health_factor: health_factor.map(f64::from),
             lacking: health_factor.is_none(),

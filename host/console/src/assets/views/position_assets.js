@@ -14,6 +14,7 @@ export function PositionAssets({ position: { assets, e_mode: mode, isolated, del
     ${rules && html`<p class="faint">${rules}</p>`}
     ${assets.length > 0 && html`<${Table} quiet caption="Assets" head=${HEAD} rows=${assets.map(row)} />`}
     ${
+      delegations &&
       delegations.length > 0 &&
       html`<ul>
         ${delegations.map((credit) => html`<li><${Credit} credit=${credit} /></li>`)}

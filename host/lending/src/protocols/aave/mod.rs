@@ -15,9 +15,12 @@
 //! The logs of aTokens and debt tokens also show the stored balances ([`scaled`]), which interest does not change. The
 //! sum of the logged changes must equal the stored balance, apart from rounding.
 //!
+//! Credit that a wallet gives or receives is in the same logs, and in those of allowances ([`delegation`]).
+//!
 //! Not shown by the logs: debt that changes other than by borrowing, repaying, liquidating and writing off (today there
 //! is none), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
+mod delegation;
 mod events;
 mod position;
 mod rules;
@@ -42,6 +45,9 @@ use assay_evm::{Block, Client};
 pub(crate) use events::{SIGNATURES_V2, SIGNATURES_V3};
 use events::{changes_debt, event, moved, order};
 
+/// The reading that finds credit; older histories are read once more.
+const WITH_CREDIT: u32 = 2;
+
 /// One version of the protocol.
 #[derive(Debug)]
 pub(crate) struct Aave {
@@ -60,7 +66,11 @@ pub(crate) static V3: Aave = Aave { version: Version::V3, signatures: SIGNATURES
 
 impl LendingProtocol for Aave {
     fn profile(&self) -> Profile {
-        Profile { logs_its_traces: self.version == Version::V3, ..Profile::new("aave", self.signatures) }
+        Profile {
+            logs_its_traces: self.version == Version::V3,
+            reading: WITH_CREDIT,
+            ..Profile::new("aave", self.signatures)
+        }
     }
 
     fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
@@ -82,6 +92,7 @@ impl LendingProtocol for Aave {
         moves
             .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
         moves.extend(scaled::moves(&evidence.hints, evidence.listed, wallet));
+        moves.extend(delegation::moves(&evidence.hints, evidence.listed, wallet));
         moves.sort_by_key(|(_, log)| order(log));
         moves
     }
@@ -92,7 +103,8 @@ impl LendingProtocol for Aave {
             // The transfer next to it decides whether a receipt is needed.
             Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
             Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
-            Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
+            Naming::At(_) => hint.is_explained_by(own) || delegation::is_apart(hint, log, wallet),
+            Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
         }
     }
 

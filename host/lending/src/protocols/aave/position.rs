@@ -1,10 +1,14 @@
 //! A wallet's position in an Aave pool: aToken and debt balances from the pool's data provider, times the prices of the
 //! pool's oracle. Arithmetic is in integers until the last step.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use alloy::{primitives::Bytes, sol};
+use futures::FutureExt;
 
 use super::{
     Version,
+    delegation::{self, Credit},
     rules::{BASIS, Category, ReserveRules, Stated, getUserEModeCall},
     scaled,
     terms::{PoolTerms, Reserve},
@@ -16,10 +20,10 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    protocols::{Held, HeldParts, LendingTerms},
+    protocols::{FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used},
 };
-use assay_domain::{Address, AssetSide, PositionAsset, U256};
-use assay_evm::{Call, returned};
+use assay_domain::{Address, AssetSide, Delegation, PositionAsset, U256};
+use assay_evm::{Block, Call, Client, returned};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (
@@ -51,7 +55,8 @@ impl LendingTerms for PoolTerms {
         let account = Call::new(self.pool, &getUserAccountDataCall { user });
         let scaled = self.scaled_supplies().map(|reserve| Call::new(reserve.token, &scaledBalanceOfCall { user }));
         let mode = (self.version == Version::V3).then(|| Call::new(self.pool, &getUserEModeCall { user }));
-        balances.chain([prices, account]).chain(scaled).chain(mode).collect()
+        let credit = self.credit.iter().map(Credit::call);
+        balances.chain([prices, account]).chain(scaled).chain(mode).chain(credit).collect()
     }
 
     fn receipts(&self) -> Vec<Address> {
@@ -135,9 +140,14 @@ impl LendingTerms for PoolTerms {
             lacking: data.is_none() && !empty,
             unpriced: Vec::new(),
             mode: None,
+            delegations: Vec::new(),
             assets: found.iter().copied().filter_map(asset).collect(),
         };
         self.add_rules(&mut parts, answers.get(self.mode_at()));
+        let price = |place: usize| {
+            Some(f64::from(*prices.get(place)?) / f64::from(self.quote.unit) * quote_usd.unwrap_or(worth))
+        };
+        parts.delegations = self.delegations(answers, price)?;
         let (supplied_usd, borrowed_usd) = (dollars(supplied), dollars(borrowed));
         Some(Held { supplied_usd, borrowed_usd, supplied_assets: assets, parts })
     }
@@ -154,7 +164,8 @@ impl LendingTerms for PoolTerms {
             .reserves
             .iter()
             .flat_map(|reserve| scaled::hints(self.version, reserve.asset, reserve.token, reserve.debt_token));
-        self.reserves.iter().map(transfers).chain(changes).collect()
+        let credit = self.reserves.iter().flat_map(|reserve| delegation::hints(self.version, reserve.debt_token));
+        self.reserves.iter().map(transfers).chain(changes).chain(credit).collect()
     }
 
     fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
@@ -190,12 +201,37 @@ impl LendingTerms for PoolTerms {
         Some((asset, 10_f64.powi(reserve.decimals.into())))
     }
 
+    /// Only for a wallet with credit in its history.
+    fn parts<'a>(&'a self, _: &'a Client, wallet: Address, used: Used<'_>, _: Block) -> Option<FoundParts<'a>> {
+        let is_listed = |credit: &Credit| self.reserves.iter().any(|reserve| reserve.debt_token == credit.token);
+        let credit: Vec<_> = Credit::all(used.sums, wallet).filter(is_listed).collect();
+        if credit.is_empty() {
+            return None;
+        }
+        let parts = Box::new(Delegating(Self { credit, ..self.clone() })) as Box<dyn Parts>;
+        Some(std::future::ready(Ok(Some(parts))).boxed())
+    }
+
     fn oracle(&self) -> Option<(Address, U256)> {
         self.quote.asset.is_none().then_some((self.oracle, self.quote.unit))
     }
 
     fn quoted_in(&self) -> Option<Address> {
         self.quote.asset
+    }
+}
+
+/// The terms of a pool for a wallet that gave or received credit.
+struct Delegating(PoolTerms);
+
+impl Parts for Delegating {
+    /// None: the pool's oracle prices them.
+    fn tokens(&self) -> BTreeSet<Address> {
+        BTreeSet::new()
+    }
+
+    fn priced(self: Box<Self>, _: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms {
+        Arc::new(self.0)
     }
 }
 
@@ -222,6 +258,33 @@ impl PoolTerms {
             .iter()
             .flat_map(|reserve| [(reserve.token, Side::Supply, reserve), (reserve.debt_token, Side::Debt, reserve)])
             .filter(|(token, ..)| !token.is_zero())
+    }
+
+    /// The credit that the wallet gave or received, unless nothing was drawn and nothing can be. `None` if an allowance
+    /// is missing.
+    fn delegations(&self, answers: &[Option<Bytes>], price: impl Fn(usize) -> Option<f64>) -> Option<Vec<Delegation>> {
+        // These answers follow that about the mode, which only v3 has.
+        let first = self.mode_at().saturating_add(usize::from(self.version == Version::V3));
+        let mut found = Vec::new();
+        for (credit, at) in self.credit.iter().zip(first..) {
+            let allowance = Credit::allowance(answers.get(at))?;
+            let place = self.reserves.iter().position(|reserve| reserve.debt_token == credit.token)?;
+            let reserve = self.reserves.get(place)?;
+            if allowance.is_zero() && credit.drawn.is_zero() {
+                continue;
+            }
+            found.push(Delegation {
+                owner: credit.owner,
+                delegate: credit.delegate,
+                token: reserve.asset,
+                symbol: Some(reserve.symbol.clone()).filter(|symbol| !symbol.is_empty()),
+                decimals: reserve.decimals,
+                allowance,
+                drawn: credit.drawn,
+                price_usd: price(place).filter(|price| *price > 0.0),
+            });
+        }
+        Some(found)
     }
 
     /// The place of the answer about the wallet's category of e-mode.

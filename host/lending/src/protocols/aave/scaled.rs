@@ -47,10 +47,10 @@ mod supply_v2 {
     }
 }
 
-const MINT: B256 = token::Mint::SIGNATURE_HASH;
+pub(super) const MINT: B256 = token::Mint::SIGNATURE_HASH;
 const BURN: B256 = token::Burn::SIGNATURE_HASH;
 const BALANCE_TRANSFER: B256 = token::BalanceTransfer::SIGNATURE_HASH;
-const MINT_DEBT_V2: B256 = debt_v2::Mint::SIGNATURE_HASH;
+pub(super) const MINT_DEBT_V2: B256 = debt_v2::Mint::SIGNATURE_HASH;
 const BURN_DEBT_V2: B256 = debt_v2::Burn::SIGNATURE_HASH;
 const MINT_SUPPLY_V2: B256 = supply_v2::Mint::SIGNATURE_HASH;
 const BURN_SUPPLY_V2: B256 = supply_v2::Burn::SIGNATURE_HASH;
@@ -100,7 +100,9 @@ pub(super) fn moves<'a>(logs: &[&'a Log], listed: &[Hint], wallet: B256) -> Vec<
     }
     let mut moved = |log: &Log| {
         let topic0 = log.topic0()?;
-        let hint = listed.iter().find(|hint| hint.contract == log.address() && hint.topic0 == *topic0)?;
+        // A log may also name the wallet only as the delegate of another one's debt.
+        let is_balance = |hint: &&Hint| matches!(hint.naming, Naming::Balance { .. } | Naming::Holder(_));
+        let hint = listed.iter().filter(is_balance).find(|hint| hint.is(log, wallet))?;
         let (side, asset, amount) = match hint.naming {
             Naming::Balance { side, asset, .. } => (side, asset, changed(*topic0, |place| amount_at(log, place))?),
             Naming::Holder(asset) if *topic0 == BALANCE_TRANSFER => {

@@ -5,6 +5,7 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     Version,
+    delegation::Credit,
     rules::{Category, ReserveRules},
 };
 use crate::{config::MarketConfig, figures::balance::Interest};
@@ -41,6 +42,8 @@ pub(super) struct PoolTerms {
     pub quote: QuoteUnit,
     pub reserves: Vec<Reserve>,
     pub categories: Vec<Category>,
+    /// Of one wallet; empty in the terms of all.
+    pub credit: Vec<Credit>,
 }
 
 /// The unit of an oracle's prices.
@@ -113,6 +116,7 @@ pub(super) async fn look_up(
             quote: quote?,
             reserves: reserves?,
             categories,
+            credit: Vec::new(),
         })
     });
     let mut found: Vec<_> = whole.collect();

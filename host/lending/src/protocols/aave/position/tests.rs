@@ -28,6 +28,7 @@ fn terms() -> PoolTerms {
         quote: QuoteUnit { asset: None, unit: U256::from(100_000_000) },
         reserves: vec![reserve(1, 18), reserve(2, 6)],
         categories: Vec::new(),
+        credit: Vec::new(),
     }
 }
 
