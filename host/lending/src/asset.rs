@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 const SHARES: &str = "shares:";
 const SCALED: &str = "scaled:";
+const FIXED: &str = "fixed:";
 
 /// A token, or one side of a market in a contract that has several markets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,6 +20,18 @@ pub enum Asset {
     Shares(B256),
     /// A token, in amounts divided by the market's index of the block; interest does not change them.
     Scaled(Address),
+    /// A token owed at a fixed rate, in amounts with the interest until the last change.
+    Fixed(Address),
+}
+
+impl Asset {
+    /// The market within the contract, or the part of a position, that the amount is in.
+    pub(crate) fn part(self) -> Option<B256> {
+        match self {
+            Self::Market(id) | Self::Shares(id) => Some(id),
+            Self::Token(_) | Self::Scaled(_) | Self::Fixed(_) => None,
+        }
+    }
 }
 
 impl From<Address> for Asset {
@@ -34,6 +47,7 @@ impl fmt::Display for Asset {
             Self::Market(id) => write!(f, "{id:#x}"),
             Self::Shares(id) => write!(f, "{SHARES}{id:#x}"),
             Self::Scaled(token) => write!(f, "{SCALED}{token:#x}"),
+            Self::Fixed(token) => write!(f, "{FIXED}{token:#x}"),
         }
     }
 }
@@ -49,10 +63,14 @@ impl FromStr for Asset {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let id = |text: &str| text.parse::<B256>();
-        let read = match (text.strip_prefix(SHARES), text.strip_prefix(SCALED)) {
-            (Some(market), _) => id(market).map(Self::Shares),
-            (None, Some(token)) => token.parse().map(Self::Scaled),
-            (None, None) => text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market)),
+        let read = if let Some(market) = text.strip_prefix(SHARES) {
+            id(market).map(Self::Shares)
+        } else if let Some(token) = text.strip_prefix(SCALED) {
+            token.parse().map(Self::Scaled)
+        } else if let Some(token) = text.strip_prefix(FIXED) {
+            token.parse().map(Self::Fixed)
+        } else {
+            text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market))
         };
         read.map_err(|error| format!("no token and no market: {text:?}: {error}"))
     }
@@ -73,7 +91,9 @@ mod tests {
     #[test]
     fn an_asset_is_stored_as_text_and_a_token_as_its_address() {
         let (token, id) = (Address::repeat_byte(0xab), B256::repeat_byte(0xcd));
-        for asset in [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token)] {
+        let all =
+            [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token), Asset::Fixed(token)];
+        for asset in all {
             let text = serde_json::to_string(&asset).unwrap();
             assert_eq!(serde_json::from_str::<Asset>(&text).unwrap(), asset, "{text}");
         }

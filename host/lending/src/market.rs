@@ -4,12 +4,9 @@ use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     config::MarketConfig,
-    protocols::{LendingProtocol, Signature, aave, comet, ctoken, maker, morpho},
+    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, maker, morpho},
 };
 use assay_domain::{B256, Protocol, features::Features};
-
-/// Raised if the same logs come to mean something else.
-const READING: u32 = 1;
 
 fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
     match protocol {
@@ -51,8 +48,8 @@ impl Market {
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
         let MarketConfig { protocol, from_block, dialect, chainlog, .. } = &self.config;
-        let signatures = self.protocol.profile().signatures;
-        keccak256(format!("{READING} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
+        let Profile { signatures, reading, .. } = self.protocol.profile();
+        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
     }
 
     /// Whether `log` is one of the market's own logs and names `wallet`. A query over several protocols also returns
@@ -108,7 +105,7 @@ mod tests {
             ["0xc5b4235a", "0x9ea4e7e1"],
             ["0x202c5529", "0x4e61926a"],
             ["0x07733416", "0x80380200"],
-            ["0xaa1b3dff", "0xce8ae09c"],
+            ["0x6fa85f23", "0xce8ae09c"],
         ];
         // A changed digest makes every server read all histories, and build its index, once more.
         assert_eq!(digests, known);

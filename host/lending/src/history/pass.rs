@@ -10,6 +10,7 @@ use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
+    figures::{hints::Hint, record::Unexplained},
     history::{
         events::{Extract, FoundLogs, extract},
         ledger::{Ledger, MarketLedger},
@@ -123,7 +124,10 @@ impl Pass<'_> {
         if let Some(through) = chunk.through {
             let found: FoundLogs = chunk.found.into_iter().collect();
             self.is_empty &= found.logs.is_empty();
-            let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
+            if found.is_unscoped {
+                self.lack_logs_of_any();
+            }
+            let naming = found.logs.iter().filter(|log| self.names_parts(log));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
             let found = self.extract(found);
@@ -172,10 +176,52 @@ impl Pass<'_> {
         extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
 
-    /// Whether the logs of this contract name parts of a position.
-    fn names_parts(&self, contract: Address) -> bool {
-        let own = |market: &&Market| market.config.address == contract;
-        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.profile().names_its_parts)
+    /// Records that logs of any contract were not read, in the markets that need them.
+    fn lack_logs_of_any(&mut self) {
+        for (entry, hints) in self.ledger.entries.iter_mut().zip(self.plan.hints.iter()) {
+            if hints.iter().flatten().any(Hint::is_of_any) {
+                entry.unexplained = Some(Unexplained::Unscoped);
+            }
+        }
+    }
+
+    /// Whether a log names a part of the wallet's position that may not be known otherwise.
+    fn names_parts(&self, log: &Log) -> bool {
+        let wallet = self.plan.wallet.into_word();
+        self.naming_markets().any(|(market, hints)| {
+            market.is_own(log, wallet) || hints.iter().any(|hint| !hint.is_alias() && hint.is(log, wallet))
+        })
+    }
+
+    /// Removes the logs of markets in which the meaning of other logs, which were counted, depends on them. These
+    /// histories are read again.
+    fn doubt_owners(&mut self, logs: &mut Vec<Log>) {
+        let wallet = self.plan.wallet.into_word();
+        let markets = self.reader.markets.iter().zip(self.plan.hints.iter()).zip(&mut self.ledger.entries);
+        for ((market, hints), entry) in markets.filter(|((market, _), _)| market.protocol.aliases().is_some()) {
+            let is_of =
+                |log: &Log| market.is_own(log, wallet) || hints.iter().flatten().any(|hint| hint.is(log, wallet));
+            if logs.iter().any(is_of) {
+                entry.unexplained = Some(Unexplained::LogsMissing);
+                logs.retain(|log| !is_of(log));
+            }
+        }
+    }
+
+    /// The contracts with such logs.
+    fn naming_contracts(&self) -> HashSet<Address> {
+        let contracts = |(market, hints): (&Market, &[Hint])| {
+            let of_hints = hints.iter().filter(|hint| !hint.is_alias()).map(|hint| hint.contract);
+            of_hints.chain([market.config.address]).collect::<Vec<_>>()
+        };
+        self.naming_markets().flat_map(contracts).collect()
+    }
+
+    /// The markets whose position has parts that only logs name, with their hints.
+    fn naming_markets(&self) -> impl Iterator<Item = (&Market, &[Hint])> {
+        let markets = self.reader.markets.iter().zip(self.plan.hints.iter());
+        let read = markets.filter_map(|(market, hints)| Some((market, hints.as_deref()?)));
+        read.filter(|(market, _)| market.protocol.profile().names_its_parts)
     }
 
     /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
@@ -188,8 +234,11 @@ impl Pass<'_> {
         };
         let mut queries = self.plan.queries.clone();
         if !self.is_empty {
-            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| self.names_parts(*contract)));
-            queries.retain(|query| !query.addresses.is_empty());
+            let naming = self.naming_contracts();
+            queries.retain(|query| {
+                query.addresses.is_empty() || query.addresses.iter().any(|contract| naming.contains(contract))
+            });
+            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| naming.contains(contract)));
         }
         if from > through || queries.is_empty() {
             return Ok(());
@@ -197,10 +246,9 @@ impl Pass<'_> {
         let span = Span { from, to: through };
         let asked = queries.iter().map(|query| other.believed_logs(query, span));
         // The other logs show the part, and its missing amount shows in the position.
-        let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
-        let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
+        let is_empty = self.is_empty;
         let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
-        let is_new = |log: &Log| !is_known(log) && (is_empty || is_own(log));
+        let is_new = |log: &Log| !is_known(log) && (is_empty || self.names_parts(log));
         let answer =
             try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
         self.reader.count_opinion(match &answer {
@@ -208,7 +256,10 @@ impl Pass<'_> {
             Ok(_) => Opinion::Contradicted,
             Err(_) => Opinion::Unanswered,
         });
-        let logs = answer.unwrap_or_default();
+        let mut logs = answer.unwrap_or_default();
+        if !is_empty {
+            self.doubt_owners(&mut logs);
+        }
         if !logs.is_empty() {
             tracing::warn!(
                 chain = self.reader.chain,
@@ -216,7 +267,7 @@ impl Pass<'_> {
                 "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            let found = FoundLogs { logs, receipts };
+            let found = FoundLogs { logs, receipts, is_unscoped: false };
             self.count(self.extract(found)).await?;
         }
         Ok(())

@@ -197,9 +197,9 @@ struct KindMoves<'a> {
     is_doubted: bool,
 }
 
-/// Whether an event of this kind can move this amount. Shares and scaled amounts do not show their value.
+/// Whether an event of this kind can move this amount. Shares and stored amounts do not show their value.
 fn fits(kind: EventKind, moved: &Move) -> bool {
-    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_)) {
+    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_) | Asset::Fixed(_)) {
         return false;
     }
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());

@@ -110,6 +110,8 @@ impl From<Fault> for Obstacle {
 pub(crate) struct Profile {
     /// Markets of one family are looked up together.
     pub family: &'static str,
+    /// Raised if the same logs come to mean something else.
+    pub reading: u32,
     /// The logs of a market that name a wallet.
     pub signatures: &'static [Signature],
     /// The market's logs that count in a receipt but are not among the signatures.
@@ -131,6 +133,7 @@ impl Profile {
     pub(crate) const fn new(family: &'static str, signatures: &'static [Signature]) -> Self {
         Self {
             family,
+            reading: 1,
             signatures,
             in_receipts: &[],
             no_events: EventCounts::ZERO,

@@ -91,7 +91,9 @@ impl LendingProtocol for Aave {
             // The transfer next to it decides whether a receipt is needed.
             Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
             Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
-            Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
+            Naming::At(_) | Naming::With(_) | Naming::Alias { .. } | Naming::Emitter(_) | Naming::Never { .. } => {
+                hint.is_explained_by(own)
+            }
         }
     }
 
