@@ -1,7 +1,7 @@
 //! Maker: the real contracts, as the snapshot of its test chain on npm has them, and stubs of the Dog and the ChainLog,
-//! which are newer. The events of a wallet are counted from the receipts of every block: each call in a log is decoded as
-//! a whole, the owner of a vault is the one in the manager's state at the end of that block, and liquidations are those
-//! that the Cat and the Dog say. This module never queries logs by filter, and shares no code with the host.
+//! which are newer. The events of a wallet are counted from the receipts of every block: each call in a log is decoded
+//! as a whole, the owner of a vault is the one in the manager's state at the end of that block, and liquidations are
+//! those that the Cat and the Dog say. This module never queries logs by filter, and shares no code with the host.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -52,8 +52,8 @@ pub(super) struct UrnChange {
     pub kinds: [Option<EventKind>; 2],
 }
 
-/// The kind of collateral, and the change of `urn`. `ends` are the contracts that settle vaults after a shutdown, which is
-/// no event.
+/// The kind of collateral, and the change of `urn`. `ends` are the contracts that settle vaults after a shutdown, which
+/// is no event.
 pub(super) fn change(log: &Log, urn: B256, ends: &[B256]) -> Option<(B256, UrnChange)> {
     let [topic0, ilk, one, other] = *log.topics() else { return None };
     let (collateral, debt) = match topic0 {

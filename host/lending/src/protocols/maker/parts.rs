@@ -1,5 +1,5 @@
-//! The ids of the parts of a position. A vault has a number. An urn without a vault has its kind of collateral, combined
-//! with the account if that is not the wallet. What an account has, or a wallet, is also a part:
+//! The ids of the parts of a position. A vault has a number. An urn without a vault has its kind of collateral,
+//! combined with the account if that is not the wallet. What an account has, or a wallet, is also a part:
 //!
 //! | part | id |
 //! |---|---|

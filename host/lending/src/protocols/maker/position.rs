@@ -48,8 +48,8 @@ sol! {
 
 /// Units of collateral and debt in the Vat have 18 decimals.
 const DECIMALS: f64 = 1e18;
-const LOST: &str = "a proxy belongs to another wallet now, or another contract of the wallet has vaults; what the wallet \
-                    did with it is not known";
+const LOST: &str = "a proxy belongs to another wallet now, or another contract of the wallet has vaults; what the \
+                    wallet did with it is not known";
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
