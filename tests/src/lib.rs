@@ -20,6 +20,7 @@ pub mod pinning;
 pub mod price_api;
 pub mod proxy;
 pub mod python;
+pub mod receipts;
 pub mod receiver;
 pub mod redis;
 pub mod reputation;

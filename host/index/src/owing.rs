@@ -78,8 +78,9 @@ fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
         let What::Moved(moved) = entry.what else { continue };
         let sum = sums.entry((moved.asset, moved.side)).or_default();
         match moved.side {
-            // A market's debt is counted in its shares, and a scaled one in its token: each debt once.
-            Side::Debt if matches!(moved.asset, Asset::Market(_) | Asset::Scaled(_)) => {}
+            // A market's debt is counted in its shares, and one that is also logged as it is stored in its token: each
+            // debt once.
+            Side::Debt if matches!(moved.asset, Asset::Market(_) | Asset::Scaled(_) | Asset::Fixed(_)) => {}
             Side::Debt => *sum = sum.saturating_add(moved.amount).max(I256::ZERO),
             Side::Base if borrowed => *sum = sum.saturating_add(moved.amount),
             Side::Base | Side::Supply | Side::Collateral => {}

@@ -9,6 +9,7 @@ const SHARES: &str = "shares:";
 const SCALED: &str = "scaled:";
 const CREDIT_TO: &str = "credit-to:";
 const CREDIT_OF: &str = "credit-of:";
+const FIXED: &str = "fixed:";
 
 /// A token, or one side of a market in a contract that has several markets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub enum Asset {
     Shares(B256),
     /// A token, in amounts divided by the market's index of the block; interest does not change them.
     Scaled(Address),
+    /// A token owed at a fixed rate, in amounts with the interest until the last change.
+    Fixed(Address),
     /// Credit of the wallet that another address may draw in a debt token.
     CreditTo {
         token: Address,
@@ -34,6 +37,14 @@ pub enum Asset {
 }
 
 impl Asset {
+    /// The market within the contract, or the part of a position, that the amount is in.
+    pub(crate) fn part(self) -> Option<B256> {
+        match self {
+            Self::Market(id) | Self::Shares(id) => Some(id),
+            Self::Token(_) | Self::Scaled(_) | Self::Fixed(_) | Self::CreditTo { .. } | Self::CreditOf { .. } => None,
+        }
+    }
+
     /// Whether it is credit, which is no part of a position.
     pub fn is_credit(&self) -> bool {
         matches!(self, Self::CreditTo { .. } | Self::CreditOf { .. })
@@ -55,6 +66,7 @@ impl fmt::Display for Asset {
             Self::Scaled(token) => write!(f, "{SCALED}{token:#x}"),
             Self::CreditTo { token, delegate } => write!(f, "{CREDIT_TO}{token:#x}:{delegate:#x}"),
             Self::CreditOf { token, owner } => write!(f, "{CREDIT_OF}{token:#x}:{owner:#x}"),
+            Self::Fixed(token) => write!(f, "{FIXED}{token:#x}"),
         }
     }
 }
@@ -81,10 +93,14 @@ impl FromStr for Asset {
                 false => Self::CreditOf { token, owner: peer },
             });
         }
-        let read = match (text.strip_prefix(SHARES), text.strip_prefix(SCALED)) {
-            (Some(market), _) => id(market).map(Self::Shares),
-            (None, Some(token)) => token.parse().map(Self::Scaled),
-            (None, None) => text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market)),
+        let read = if let Some(market) = text.strip_prefix(SHARES) {
+            id(market).map(Self::Shares)
+        } else if let Some(token) = text.strip_prefix(SCALED) {
+            token.parse().map(Self::Scaled)
+        } else if let Some(token) = text.strip_prefix(FIXED) {
+            token.parse().map(Self::Fixed)
+        } else {
+            text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market))
         };
         read.map_err(|error| format!("no token and no market: {text:?}: {error}"))
     }
@@ -107,7 +123,8 @@ mod tests {
         let (token, id) = (Address::repeat_byte(0xab), B256::repeat_byte(0xcd));
         let peer = Address::repeat_byte(0xef);
         let credit = [Asset::CreditTo { token, delegate: peer }, Asset::CreditOf { token, owner: peer }];
-        let plain = [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token)];
+        let plain =
+            [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token), Asset::Fixed(token)];
         for asset in plain.into_iter().chain(credit) {
             let text = serde_json::to_string(&asset).unwrap();
             assert_eq!(serde_json::from_str::<Asset>(&text).unwrap(), asset, "{text}");

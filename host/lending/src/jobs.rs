@@ -154,7 +154,10 @@ impl Jobs {
         let seen = self.parts.get(&wallet).await;
         let of = |(index, record): (usize, &Option<SettledHistory>)| {
             let settled = record.iter().filter_map(|record| record.sums.as_ref()).flat_map(Sums::markets);
-            settled.chain(seen.iter().flat_map(|seen| seen.get(index)).flatten().copied()).collect()
+            let of_index = self.reader.markets.get(index).zip(indexed.as_ref()).into_iter();
+            let of_index = of_index.flat_map(|(market, indexed)| indexed.parts(market.config.address));
+            let seen = seen.iter().flat_map(|seen| seen.get(index)).flatten().copied();
+            settled.chain(of_index).chain(seen).collect()
         };
         StoredHistory { parts: records.iter().enumerate().map(of).collect(), records, indexed }
     }

@@ -12,6 +12,7 @@ mod history;
 mod index;
 mod lenders;
 mod lies;
+mod mainnet;
 mod names;
 mod one_log;
 mod pace;

@@ -92,6 +92,7 @@ impl ChainSetup<'_> {
             mode: self.reading.index,
             follows: self.follows,
             budget: Budget::new(self.reading.index_per_second),
+            is_scoped: Default::default(),
             folder: self.index.clone(),
             state: state.clone(),
         };

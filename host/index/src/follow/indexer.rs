@@ -3,7 +3,10 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::{
+    sync::OnceCell,
+    task::{JoinError, spawn_blocking},
+};
 
 use super::{lazy::LazyIndex, state::FollowState};
 use crate::{Index, IndexError, config::IndexMode};
@@ -24,6 +27,8 @@ pub struct Indexer {
     /// Whether new blocks are read. An export of the past uses the index as it is.
     pub follows: bool,
     pub budget: Budget,
+    /// Whether log queries must name a contract, once the endpoint was asked.
+    pub is_scoped: OnceCell<bool>,
     pub folder: Arc<LazyIndex>,
     pub state: Arc<FollowState>,
 }

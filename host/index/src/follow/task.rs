@@ -1,7 +1,7 @@
 //! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
 //! the newest final block.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use tokio::time::{sleep, timeout};
 
@@ -11,7 +11,8 @@ use super::{
     ranges::Ranges,
 };
 use crate::{Index, config::IndexMode, pauses};
-use assay_evm::Block;
+use assay_domain::Address;
+use assay_evm::{Block, Fault, Span};
 use assay_lending::{Scan, hints};
 
 /// That part of the finality is enough.
@@ -115,7 +116,24 @@ impl Indexer {
             }
             *hints = hints.take().filter(|_| terms.is_some());
         }
-        let answers = found.iter().any(Option::is_some);
-        Ok(answers.then(|| Scan::new(self.markets.clone(), found.into())))
+        if !found.iter().any(Option::is_some) {
+            return Ok(None);
+        }
+        Ok(Some(self.scoped(Scan::new(self.markets.clone(), found.into()), head).await?))
+    }
+
+    /// `scan`, without the logs of any contract if the endpoint answers no such query. Histories that need them do not
+    /// begin with this index.
+    async fn scoped(&self, scan: Scan, head: Block) -> Result<Scan, Trouble> {
+        let Some(query) = scan.queries().iter().find(|query| query.addresses.is_empty()) else { return Ok(scan) };
+        let ask = || async {
+            self.budget.spend(1).await;
+            match self.client.believed_logs(query, Span { from: head.number, to: head.number }).await {
+                Err(Fault::Unscoped) => Ok(true),
+                answer => answer.map(|_| false),
+            }
+        };
+        let is_scoped = *self.is_scoped.get_or_try_init(ask).await?;
+        Ok(if is_scoped { scan.without(&BTreeSet::from([Address::ZERO])) } else { scan })
     }
 }

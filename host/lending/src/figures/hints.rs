@@ -19,7 +19,7 @@ pub const TRANSFER: B256 = Transfer::SIGNATURE_HASH;
 /// A kind of log whose transaction must be looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
-    /// The contract that emits it: the market, one of its tokens, or its controller.
+    /// The contract that emits it: the market, one of its tokens, or its controller. Zero for any contract.
     pub contract: Address,
     pub topic0: B256,
     pub naming: Naming,
@@ -41,17 +41,24 @@ pub enum Naming {
     Balance { topic: usize, side: Side, asset: Address },
     /// In this topic, by another word that identifies the wallet.
     Alias { topic: usize, word: B256, of: Alias },
+    /// In this topic, by any contract: the log is about the contract that emits it.
+    Emitter(usize),
+    /// Not at all: the market's logs with this word in the topic are no events.
+    Never { topic: usize, word: B256 },
 }
 
 /// What a word in a log identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alias {
-    /// An account of the wallet.
+    /// An account of the wallet from the beginning.
     Account,
+    /// An account that the wallet has since a log that names it.
+    Received,
     /// An account that another wallet has now.
     Lost,
-    /// A part of a position, whose logs have this word as their first topic.
-    Part { id: B256, kind: B256, is_owned: bool },
+    /// A part of a position, whose logs have this word as their first topic. The holder is the account of the wallet
+    /// that has it now.
+    Part { id: B256, kind: B256, holder: Option<B256> },
 }
 
 /// One entry per market: its hints, or `None` if they are unknown and the market cannot be read now.
@@ -66,14 +73,22 @@ impl Hint {
         matches!(self.naming, Naming::Alias { .. })
     }
 
+    /// Whether any contract may emit the log.
+    pub(crate) fn is_of_any(&self) -> bool {
+        matches!(self.naming, Naming::Emitter(_))
+    }
+
     pub(crate) fn is(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         // A pool has dozens of hints and a long history many logs, so the most selective comparison comes first.
-        if log.address() != self.contract || topics.first() != Some(&self.topic0) {
+        if (log.address() != self.contract && !self.is_of_any()) || topics.first() != Some(&self.topic0) {
             return false;
         }
         match self.naming {
-            Naming::At(topic) | Naming::Balance { topic, .. } => topics.get(topic) == Some(&wallet),
+            Naming::At(topic) | Naming::Balance { topic, .. } | Naming::Emitter(topic) => {
+                topics.get(topic) == Some(&wallet)
+            }
+            Naming::Never { .. } => false,
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
             Naming::With(peer) => {

@@ -24,6 +24,17 @@ pub struct Indexed {
     pub markets: Vec<IndexedMarket>,
 }
 
+impl Indexed {
+    /// The parts of the position that the wallet had in the market at `address`.
+    pub(crate) fn parts(&self, address: Address) -> impl Iterator<Item = B256> {
+        let own = self.markets.iter().filter(move |market| market.address == address);
+        own.flat_map(|market| &market.entries).filter_map(|entry| match entry.what {
+            What::Moved(moved) => moved.asset.part(),
+            _ => None,
+        })
+    }
+}
+
 /// All entries of one wallet in one market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedMarket {

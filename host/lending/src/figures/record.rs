@@ -93,6 +93,8 @@ pub enum Unexplained {
     LogsMissing,
     /// There are too many changes to compare.
     TooMany,
+    /// The endpoint answers no log query over all contracts, and the market needs one.
+    Unscoped,
     /// Two changes of a debt that cancel each other would have left no trace. This is unlikely, and only reported.
     Untraced,
 }
@@ -108,6 +110,10 @@ impl Unexplained {
                  archive endpoint"
             }
             Self::LogsMissing => "the endpoint leaves out logs; another endpoint may have them",
+            Self::Unscoped => {
+                "the endpoint answers no log query over all contracts, which shows the proxies that the wallet was \
+                 given; configure another endpoint"
+            }
             Self::TooMany => "changes without a log are possible, and there are too many changes to find them",
             Self::Untraced => UNTRACED,
         }

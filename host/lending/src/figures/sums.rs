@@ -117,11 +117,7 @@ impl Sums {
 
     /// The markets within the contract in which something moved.
     pub fn markets(&self) -> BTreeSet<B256> {
-        let id = |(_, asset): &(Side, Asset)| match asset {
-            Asset::Market(id) | Asset::Shares(id) => Some(*id),
-            Asset::Token(_) | Asset::Scaled(_) | Asset::CreditTo { .. } | Asset::CreditOf { .. } => None,
-        };
-        self.flows.keys().filter_map(id).collect()
+        self.flows.keys().filter_map(|(_, asset)| asset.part()).collect()
     }
 
     /// The credit that was ever given, with the sum of what was drawn.

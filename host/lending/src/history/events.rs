@@ -34,6 +34,8 @@ pub(crate) struct FoundLogs {
     pub logs: Vec<Log>,
     /// Logs of the markets in the transactions that hints point to.
     pub receipts: Vec<Log>,
+    /// Whether the endpoint answered no query over all contracts.
+    pub is_unscoped: bool,
 }
 
 /// The events and amounts of a wallet in all markets in a span, each list in chain order.
@@ -60,6 +62,7 @@ impl FromIterator<Self> for FoundLogs {
         pieces.into_iter().fold(Self::default(), |mut all, piece| {
             all.logs.extend(piece.logs);
             all.receipts.extend(piece.receipts);
+            all.is_unscoped |= piece.is_unscoped;
             all
         })
     }
@@ -211,14 +214,14 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(extract(&markets, &plan, FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events.len(), 1);
+        assert_eq!(extract(&markets, &plan, FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = extract(&markets, &plan(&markets), FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events;
+        let events = extract(&markets, &plan(&markets), FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             events,
@@ -240,7 +243,7 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = extract(&markets, &plan(&markets), FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events;
+        let events = extract(&markets, &plan(&markets), FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

@@ -2,26 +2,25 @@
 
 mod count;
 mod follow;
+mod opinion;
 
 use std::{collections::HashSet, time::Instant};
 
-use alloy::rpc::types::Log;
-use futures::{StreamExt, future::try_join_all, stream};
+use futures::{StreamExt, stream};
 use tokio::sync::watch;
 
 use crate::{
+    figures::{hints::Hint, record::Unexplained},
     history::{
         events::{Extract, FoundLogs, extract},
         ledger::{Ledger, MarketLedger},
         plan::Plan,
         reader::Reader,
-        second::Opinion,
         settled::{self, SettledHistory},
     },
     limits,
-    market::Market,
 };
-use assay_domain::{Address, B256};
+use assay_domain::B256;
 use assay_evm::{
     Block, Fault, Span,
     logs::{Ceiling, Chunk, Stop},
@@ -123,7 +122,10 @@ impl Pass<'_> {
         if let Some(through) = chunk.through {
             let found: FoundLogs = chunk.found.into_iter().collect();
             self.is_empty &= found.logs.is_empty();
-            let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
+            if found.is_unscoped {
+                self.lack_logs_of_any();
+            }
+            let naming = found.logs.iter().filter(|log| self.names_parts(log));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
             let found = self.extract(found);
@@ -172,54 +174,13 @@ impl Pass<'_> {
         extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
 
-    /// Whether the logs of this contract name parts of a position.
-    fn names_parts(&self, contract: Address) -> bool {
-        let own = |market: &&Market| market.config.address == contract;
-        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.profile().names_its_parts)
-    }
-
-    /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
-    /// with a history, asks only for logs that name parts of positions, because the position does not show every
-    /// missing one. Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked
-    /// for parts of it.
-    async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
-        let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
-            return Ok(());
-        };
-        let mut queries = self.plan.queries.clone();
-        if !self.is_empty {
-            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| self.names_parts(*contract)));
-            queries.retain(|query| !query.addresses.is_empty());
+    /// Records that logs of any contract were not read, in the markets that need them.
+    fn lack_logs_of_any(&mut self) {
+        for (entry, hints) in self.ledger.entries.iter_mut().zip(self.plan.hints.iter()) {
+            if hints.iter().flatten().any(Hint::is_of_any) {
+                entry.unexplained = Some(Unexplained::Unscoped);
+            }
         }
-        if from > through || queries.is_empty() {
-            return Ok(());
-        }
-        let span = Span { from, to: through };
-        let asked = queries.iter().map(|query| other.believed_logs(query, span));
-        // The other logs show the part, and its missing amount shows in the position.
-        let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
-        let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
-        let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
-        let is_new = |log: &Log| !is_known(log) && (is_empty || is_own(log));
-        let answer =
-            try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
-        self.reader.count_opinion(match &answer {
-            Ok(logs) if logs.is_empty() => Opinion::Confirmed,
-            Ok(_) => Opinion::Contradicted,
-            Err(_) => Opinion::Unanswered,
-        });
-        let logs = answer.unwrap_or_default();
-        if !logs.is_empty() {
-            tracing::warn!(
-                chain = self.reader.chain,
-                logs = logs.len(),
-                "an endpoint left out logs of a wallet, which another returned"
-            );
-            let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            let found = FoundLogs { logs, receipts };
-            self.count(self.extract(found)).await?;
-        }
-        Ok(())
     }
 
     /// Saves settled history.

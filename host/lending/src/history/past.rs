@@ -197,10 +197,10 @@ struct KindMoves<'a> {
     is_doubted: bool,
 }
 
-/// Whether an event of this kind can move this amount. Shares and scaled amounts do not show their value, and credit is
+/// Whether an event of this kind can move this amount. Shares and stored amounts do not show their value, and credit is
 /// no part of a position.
 fn fits(kind: EventKind, moved: &Move) -> bool {
-    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_)) || moved.asset.is_credit() {
+    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_) | Asset::Fixed(_)) || moved.asset.is_credit() {
         return false;
     }
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());

@@ -4,7 +4,7 @@
 //! and their hints. It may also return logs that no market wants, which are dropped; every log that it returns names
 //! the wallet. Transfers between the wallet and a list of contracts take one more query for both directions: each side
 //! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
-//! and one more with Compound v2.
+//! and one more with Compound v2 and with Maker, for the logs in which any contract names a new owner.
 //!
 //! Continuing a history takes two queries, or three with Morpho Blue, where the third topic names the owner in most
 //! events. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
@@ -16,7 +16,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use crate::{
-    figures::hints::{AllHints, Naming, TRANSFER},
+    figures::hints::{Alias, AllHints, Naming, TRANSFER},
     market::Market,
 };
 use assay_domain::{Address, B256};
@@ -26,6 +26,8 @@ use assay_evm::logs::LogQuery;
 const RARE: usize = 3;
 /// The key of the query for transfers between the wallet and a list of contracts. Sorts last.
 const BOTH: usize = usize::MAX;
+/// The key of the query for logs of any contract.
+const ANY: usize = usize::MAX - 1;
 
 /// The queries and hints of one read.
 #[derive(Clone)]
@@ -52,17 +54,18 @@ impl Plan {
 
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
         let mut by_topic = BTreeMap::<usize, LogQuery>::new();
-        // Looks for `word` in one of `topics`, or in either with `peer` in the other.
+        // Looks for `word` in one of `topics`, or in either with `peer` in the other, in logs of `contract` or any.
         let mut ask =
-            |contract: Address, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
+            |contract: Option<Address>, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
                 // Every mint and burn names the zero address, which has no position.
                 if wallet.is_zero() && topic0 == TRANSFER {
                     return;
                 }
                 let alone = peer.is_none();
                 for topic in topics {
-                    let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
-                    add(&mut query.addresses, contract);
+                    let key = if contract.is_some() { topic } else { ANY };
+                    let query = by_topic.entry(if alone { key } else { BOTH }).or_default();
+                    contract.into_iter().for_each(|contract| add(&mut query.addresses, contract));
                     query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
                     let named = query.topics.get_mut(topic).into_iter();
                     named.for_each(|list| std::iter::once(word).chain(peer).for_each(|word| add(list, word)));
@@ -73,22 +76,26 @@ impl Plan {
             for signature in market.protocol.profile().signatures {
                 if signature.wallet_at != RARE || !tail || hints.is_empty() {
                     let topics = signature.wallet_at..=signature.wallet_at;
-                    ask(market.config.address, signature.topic0, topics, wallet.into_word(), None);
+                    ask(Some(market.config.address), signature.topic0, topics, wallet.into_word(), None);
                 }
             }
             for hint in hints {
                 // If the log of a move between vaults is missing, their amounts show it.
-                if tail && matches!(hint.naming, Naming::Alias { topic: RARE, .. }) {
+                if tail && matches!(hint.naming, Naming::Alias { topic: RARE, of: Alias::Part { .. }, .. }) {
                     continue;
                 }
                 let own = wallet.into_word();
                 let (topics, word, peer) = match hint.naming {
-                    Naming::At(topic) | Naming::Balance { topic, .. } => (topic..=topic, own, None),
+                    Naming::At(topic) | Naming::Balance { topic, .. } | Naming::Emitter(topic) => {
+                        (topic..=topic, own, None)
+                    }
+                    Naming::Never { .. } => continue,
                     Naming::With(peer) => (1..=2, own, Some(peer).filter(|_| !tail)),
                     Naming::Holder(_) => (1..=2, own, None),
                     Naming::Alias { topic, word, .. } => (topic..=topic, word, None),
                 };
-                ask(hint.contract, hint.topic0, topics, word, peer);
+                let contract = Some(hint.contract).filter(|_| !hint.is_of_any());
+                ask(contract, hint.topic0, topics, word, peer);
             }
         }
         Self { wallet, is_tail: tail, is_doubted: false, queries: by_topic.into_values().collect(), hints }
@@ -154,6 +161,14 @@ mod tests {
         let pool = Market::sample(Protocol::LenderAV3, 1);
         let hints = vec![hint(8, Naming::At(2)), hint(9, Naming::At(3))];
         assert_eq!(asked(&[pool], hints, WALLET), [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([2, 0, 0, 1], 2)]);
+    }
+
+    #[test]
+    fn logs_of_any_contract_are_a_query_without_addresses() {
+        let pool = Market::sample(Protocol::LenderAV3, 1);
+        let hints = vec![hint(0, Naming::Emitter(1)), hint(0, Naming::At(2))];
+        let expected = [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([1, 0, 0, 1], 1), ([1, 1, 0, 0], 0)];
+        assert_eq!(asked(&[pool], hints, WALLET), expected, "only where the contract is not known");
     }
 
     #[test]

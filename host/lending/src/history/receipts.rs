@@ -62,10 +62,14 @@ impl Reader {
 
     async fn fetch(&self, plan: &Plan, span: Span) -> Result<FoundLogs, Fault> {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
-        let asked = plan.queries.iter().map(|query| self.client.believed_logs(query, span));
-        let logs = self.compared(plan, span, try_join_all(asked).await?.concat()).await?;
+        let asked = plan.queries.iter().map(async |query| match self.client.believed_logs(query, span).await {
+            Err(Fault::Unscoped) if query.addresses.is_empty() => Ok((Vec::new(), true)),
+            answer => answer.map(|logs| (logs, false)),
+        });
+        let (logs, unscoped): (Vec<_>, Vec<_>) = try_join_all(asked).await?.into_iter().unzip();
+        let logs = self.compared(plan, span, logs.concat()).await?;
         let receipts = self.receipts(plan, &logs).await?;
-        Ok(FoundLogs { logs, receipts })
+        Ok(FoundLogs { logs, receipts, is_unscoped: unscoped.contains(&true) })
     }
 
     /// The logs of markets with hints in the transactions that `logs`, all of a span, point to.

@@ -70,7 +70,8 @@ impl Reader {
         let logs = logs.try_collect::<Vec<_>>().await?.concat();
         let receipts = self.receipts(plan, &logs).await?;
         metrics::counter!("assay_explorer_histories_total", "chain" => self.chain.to_string()).increment(1);
-        Ok(Chunk { found: vec![FoundLogs { logs, receipts }], through, stop: None })
+        let found = FoundLogs { logs, receipts, is_unscoped: false };
+        Ok(Chunk { found: vec![found], through, stop: None })
     }
 
     /// The logs of `transactions` that answer the plan.

@@ -110,10 +110,11 @@ impl From<Fault> for Obstacle {
 /// The facts about a protocol that hold for every wallet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Profile {
-    /// Raised if more is read from the logs. Stored histories of an earlier reading are read once more.
-    pub reading: u32,
     /// Markets of one family are looked up together.
     pub family: &'static str,
+    /// Raised if more is read from the logs, or the same logs come to mean something else. Stored histories of an earlier
+    /// reading are read once more.
+    pub reading: u32,
     /// The logs of a market that name a wallet.
     pub signatures: &'static [Signature],
     /// The market's logs that count in a receipt but are not among the signatures.
@@ -134,8 +135,8 @@ pub(crate) struct Profile {
 impl Profile {
     pub(crate) const fn new(family: &'static str, signatures: &'static [Signature]) -> Self {
         Self {
-            reading: 1,
             family,
+            reading: 1,
             signatures,
             in_receipts: &[],
             no_events: EventCounts::ZERO,

@@ -36,6 +36,7 @@ fn snapshot(pools: Vec<PoolHistory>, unread: Vec<Unread>) -> Snapshot {
         assets: Vec::new(),
         health_factor: None,
         mode: None,
+        delegations: None,
     };
     let block = ReadBlock { chain_id: 1, number: 9, hash: B256::repeat_byte(9) };
     let chain = ChainSnapshot {

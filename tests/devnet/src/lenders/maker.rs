@@ -1,69 +1,136 @@
-//! A stub of Maker. The events of a wallet are counted from the receipts of every block: each call in a log is decoded
+//! Maker: the real contracts, as the snapshot of its test chain on npm has them, and stubs of the Dog and the ChainLog,
+//! which are newer. The events of a wallet are counted from the receipts of every block: each call in a log is decoded
 //! as a whole, the owner of a vault is the one in the manager's state at the end of that block, and liquidations are
-//! those that the Dog says. This module never queries logs by filter, and shares no code with the host.
+//! those that the Cat and the Dog say. This module never queries logs by filter, and shares no code with the host.
 
-use alloy::primitives::{Address, B256, Bytes, U256};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use alloy::primitives::{Address, B256, Bytes, I256, U256, address};
 use alloy::sol;
 use alloy::sol_types::{SolCall, SolEvent, SolValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Log, Small, stubs};
 use crate::devnet::receipts::LendingEvents;
 use crate::devnet::{Error, actors};
+use crate::node;
 
 sol! {
     interface Vat {
-        function init(bytes32 ilk, uint256 dust) external;
+        function rely(address usr) external;
+        function hope(address usr) external;
+        function file(bytes32 what, uint256 data) external;
+        function fork(bytes32 ilk, address src, address dst, int256 dink, int256 dart) external;
         function frob(bytes32 i, address u, address v, address w, int256 dink, int256 dart) external;
         function grab(bytes32 i, address u, address v, address w, int256 dink, int256 dart) external;
-        function fork(bytes32 ilk, address src, address dst, int256 dink, int256 dart) external;
+        function fold(bytes32 ilk, address u, int256 rate) external;
+        function slip(bytes32 ilk, address usr, int256 wad) external;
         function urns(bytes32 ilk, address urn) external view returns (uint256 ink, uint256 art);
         function ilks(bytes32 ilk) external view returns (uint256 all, uint256 rate, uint256 spot, uint256 line,
             uint256 dust);
+    }
+    interface VatKind {
+        function file(bytes32 ilk, bytes32 what, uint256 data) external;
     }
     interface Manager {
         event NewCdp(address indexed usr, address indexed own, uint256 indexed cdp);
         function open(bytes32 ilk, address usr) external returns (uint256 cdp);
         function give(uint256 cdp, address dst) external;
         function frob(uint256 cdp, int256 dink, int256 dart) external;
-        function quit(uint256 cdp, address dst) external;
-        function shift(uint256 cdpSrc, uint256 cdpDst) external;
+        function urnAllow(address usr, uint256 ok) external;
         function cdpi() external view returns (uint256 count);
         function urns(uint256 cdp) external view returns (address urn);
         function owns(uint256 cdp) external view returns (address owner);
         function ilks(uint256 cdp) external view returns (bytes32 ilk);
     }
+    /// What a proxy runs in its own name.
+    interface Actions {
+        function open(address manager, bytes32 ilk, address usr) external returns (uint256 cdp);
+        function give(address manager, uint256 cdp, address usr) external;
+        function frob(address manager, uint256 cdp, int256 dink, int256 dart) external;
+        function quit(address manager, uint256 cdp, address dst) external;
+        function shift(address manager, uint256 cdpSrc, uint256 cdpOrg) external;
+        function hope(address obj, address usr) external;
+    }
     interface Account {
+        event LogSetOwner(address indexed owner);
         function owner() external view returns (address owner);
         function setOwner(address owner) external;
-        function run(address[] targets, bytes[] calls) external;
+        function execute(address target, bytes data) external;
     }
     interface Registry {
         function proxies(address owner) external view returns (address proxy);
         function build(address owner) external;
     }
     interface Jug {
-        function set(bytes32 ilk, uint256 duty) external;
-        function setBase(uint256 base) external;
-        function drip(bytes32 ilk) external;
-        function rateAt(bytes32 ilk, uint256 time) external view returns (uint256 rate);
+        function file(bytes32 ilk, bytes32 what, uint256 data) external;
+        function drip(bytes32 ilk) external returns (uint256 rate);
     }
     interface Spotter {
-        function poke(bytes32 ilk, uint256 price, uint256 mat) external;
+        function file(bytes32 ilk, bytes32 what, uint256 data) external;
+        function poke(bytes32 ilk) external;
+    }
+    interface Pip {
+        function poke(bytes32 price) external;
+    }
+    interface Cat {
+        event Bite(bytes32 indexed ilk, address indexed urn, uint256 ink, uint256 art, uint256 tab, address flip,
+            uint256 id);
+        function bite(bytes32 ilk, address urn) external returns (uint256 id);
     }
     interface Dog {
         event Bark(bytes32 indexed ilk, address indexed urn, uint256 ink, uint256 art, uint256 due, address clip,
             uint256 indexed id);
         function bark(bytes32 ilk, address urn, uint256 percent) external;
     }
+    interface End {
+        function cage() external;
+        function skim(bytes32 ilk, address urn) external;
+        function free(bytes32 ilk) external;
+    }
+    interface EndKind {
+        function cage(bytes32 ilk) external;
+    }
     interface Kinds {
-        function set(bytes32 ilk, address token) external;
+        function gem(bytes32 ilk) external view returns (address token);
     }
     interface ChainLog {
         function setAddress(bytes32 key, address to) external;
     }
-    interface Token {
-        function decimals() external view returns (uint8 decimals);
-    }
+}
+
+/// The contracts that are set into the chain.
+const REAL: [&str; 20] = [
+    "MCD_VAT",
+    "CDP_MANAGER",
+    "GET_CDPS",
+    "PROXY_REGISTRY",
+    "PROXY_FACTORY",
+    "PROXY_ACTIONS",
+    "MCD_JUG",
+    "MCD_SPOT",
+    "MCD_CAT",
+    "MCD_END",
+    "MCD_VOW",
+    "MCD_POT",
+    "MCD_FLAP",
+    "MCD_FLOP",
+    "ILK_REGISTRY",
+    "MCD_DAI",
+    "MCD_FLIP_ETH_A",
+    "MCD_FLIP_WBTC_A",
+    "PIP_ETH",
+    "PIP_WBTC",
+];
+
+/// A contract in the snapshot.
+#[derive(Debug, Deserialize)]
+struct Contract {
+    address: Address,
+    code: Bytes,
+    storage: BTreeMap<B256, B256>,
 }
 
 /// A kind of collateral.
@@ -71,6 +138,8 @@ sol! {
 pub struct Kind {
     pub ilk: B256,
     pub token: Address,
+    /// The contract that has its price.
+    pip: Address,
     /// The collateral that a debt needs, in hundredths of it.
     pub ratio: u64,
 }
@@ -82,10 +151,15 @@ pub struct Maker {
     pub vat: Address,
     pub manager: Address,
     pub registry: Address,
+    pub actions: Address,
     pub jug: Address,
     spotter: Address,
+    pub cat: Address,
     pub dog: Address,
+    pub end: Address,
     pub dai: Address,
+    /// May change every contract.
+    pub governance: Address,
     pub ether: Kind,
     pub bitcoin: Kind,
 }
@@ -102,6 +176,8 @@ pub struct Held {
 }
 
 const DEPLOYER: &str = actors::DEPLOYER;
+/// The owner of the contracts that have the prices.
+const PRICES: Address = address!("0x16Fb96a5fa0427Af0C8F7cF1eB4870231c8154B6");
 const WAD: u64 = 1_000_000_000_000_000_000;
 
 /// 5 % a year by the second, in ray.
@@ -112,51 +188,94 @@ pub fn word(name: &str) -> B256 {
     B256::right_padding_from(name.as_bytes())
 }
 
-/// Deploys the contracts with two kinds of collateral.
+/// The contracts in the snapshot, by name. Blocks.
+fn snapshot() -> Result<BTreeMap<String, Contract>, Error> {
+    let folder = node::root().join("maker");
+    let modules = node::installed(folder.clone())?;
+    let said = Command::new("node").arg(folder.join("state.mjs")).arg(modules).output();
+    let said = said.map_err(|e| Error::Task(format!("node: {e}")))?;
+    let bad = |e| Error::Task(format!("the snapshot of Maker: {e}: {}", String::from_utf8_lossy(&said.stderr)));
+    serde_json::from_slice(&said.stdout).map_err(bad)
+}
+
+/// Sets the contracts into the chain, with two kinds of collateral.
 ///
 /// # Errors
-/// When compiling or a transaction fails.
+/// When a package is missing, compiling or a transaction fails.
 pub async fn deploy(chain: &mut Small, ether_usd: f64) -> Result<Maker, Error> {
-    let code = stubs("Maker.sol").await?;
-    let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the contract {name}")));
-    let owner = actors::address(DEPLOYER);
-    let vat = chain.create(creation("VatStub")?, "the Vat");
-    let mut with_vat = |name: &str| -> Result<Address, Error> {
-        Ok(chain.create([creation(name)?.as_ref(), &vat.abi_encode()].concat(), "a contract of Maker"))
-    };
-    let (manager, jug) = (with_vat("ManagerStub")?, with_vat("JugStub")?);
-    let (spotter, dog) = (with_vat("SpotterStub")?, with_vat("DogStub")?);
-    let mut bare = |name: &str| Ok::<_, Error>(chain.create(creation(name)?, "a contract of Maker"));
-    let (lists, registry, kinds, chainlog) =
-        (bare("ListsStub")?, bare("RegistryStub")?, bare("KindsStub")?, bare("ChainLogStub")?);
-    let tokens = stubs("Comet.sol").await?.remove("TokenStub").ok_or_else(|| Error::Unknown("a token".to_owned()))?;
-    let mut token = || chain.create([tokens.as_ref(), &U256::from(18).abi_encode()].concat(), "a token");
-    let dai = token();
-    let ether = Kind { ilk: word("ETH-A"), token: token(), ratio: 150 };
-    let bitcoin = Kind { ilk: word("WBTC-A"), token: token(), ratio: 175 };
-    for (name, to) in [
-        ("MCD_VAT", vat),
-        ("CDP_MANAGER", manager),
-        ("PROXY_REGISTRY", registry),
-        ("GET_CDPS", lists),
-        ("MCD_SPOT", spotter),
-        ("MCD_JUG", jug),
-        ("ILK_REGISTRY", kinds),
-        ("MCD_DAI", dai),
-    ] {
-        chain.queue(owner, chainlog, &ChainLog::setAddressCall { key: word(name), to });
+    let found = tokio::task::spawn_blocking(snapshot).await.map_err(|e| Error::Task(e.to_string()))??;
+    let of = |name: &str| found.get(name).ok_or_else(|| Error::Unknown(format!("the contract {name}")));
+    for name in REAL {
+        let Contract { address, code, storage } = of(name)?;
+        let _: Value = chain.rpc.request("anvil_setCode", json!([address, code])).await?;
+        for (slot, word) in storage {
+            let _: Value = chain.rpc.request("anvil_setStorageAt", json!([address, slot, word])).await?;
+        }
     }
-    for (kind, fee) in [(ether, FEE), (bitcoin, "1000000000000000000000000000")] {
-        let ilk = kind.ilk;
+    let at = |name: &str| of(name).map(|contract| contract.address);
+    let (owner, vat, governance) = (actors::address(DEPLOYER), at("MCD_VAT")?, at("MCD_PAUSE_PROXY")?);
+    let mut code = stubs("Maker.sol").await?;
+    let mut creation = |name: &str| code.remove(name).ok_or_else(|| Error::Unknown(format!("the contract {name}")));
+    let dog = chain.create([creation("DogStub")?.as_ref(), &vat.abi_encode()].concat(), "the Dog");
+    let chainlog = chain.create(creation("ChainLogStub")?, "the ChainLog");
+    for name in [
+        "MCD_VAT",
+        "CDP_MANAGER",
+        "PROXY_REGISTRY",
+        "PROXY_FACTORY",
+        "GET_CDPS",
+        "MCD_SPOT",
+        "MCD_JUG",
+        "MCD_END",
+        "ILK_REGISTRY",
+        "MCD_DAI",
+    ] {
+        chain.queue(owner, chainlog, &ChainLog::setAddressCall { key: word(name), to: at(name)? });
+    }
+    chain.queue(governance, vat, &Vat::relyCall { usr: dog });
+    chain.queue(governance, vat, &Vat::fileCall { what: word("Line"), data: U256::from(u128::MAX) << 64 });
+    let (jug, registry) = (at("MCD_JUG")?, at("ILK_REGISTRY")?);
+    let mut kinds = Vec::new();
+    for (name, pip, fee, ratio) in
+        [("ETH-A", "PIP_ETH", FEE, 150), ("WBTC-A", "PIP_WBTC", "1000000000000000000000000000", 175)]
+    {
+        let ilk = word(name);
+        let fee: U256 = fee.parse().map_err(|_| Error::Unknown(fee.to_owned()))?;
         // At least 100 DAI.
         let dust = U256::from(100) * U256::from(WAD) * U256::from(10).pow(U256::from(27));
-        chain.queue(owner, vat, &Vat::initCall { ilk, dust });
-        chain.queue(owner, jug, &Jug::setCall { ilk, duty: fee.parse().map_err(|_| Error::Unknown(fee.to_owned()))? });
-        chain.queue(owner, kinds, &Kinds::setCall { ilk, token: kind.token });
+        for (what, data) in [("dust", dust), ("line", U256::from(u128::MAX) << 64)] {
+            chain.queue(governance, vat, &VatKind::fileCall { ilk, what: word(what), data });
+        }
+        chain.queue(owner, jug, &Jug::dripCall { ilk });
+        chain.queue(governance, jug, &Jug::fileCall { ilk, what: word("duty"), data: fee });
+        let token = chain.view(registry, &Kinds::gemCall { ilk }, chain.head).await?;
+        kinds.push(Kind { ilk, token, pip: at(pip)?, ratio });
     }
-    let maker = Maker { chainlog, vat, manager, registry, jug, spotter, dog, dai, ether, bitcoin };
-    maker.queue_price(chain, ether, ether_usd);
-    maker.queue_price(chain, bitcoin, 30_000.0);
+    let maker = Maker {
+        chainlog,
+        vat,
+        manager: at("CDP_MANAGER")?,
+        registry: at("PROXY_REGISTRY")?,
+        actions: at("PROXY_ACTIONS")?,
+        jug,
+        spotter: at("MCD_SPOT")?,
+        cat: at("MCD_CAT")?,
+        dog,
+        end: at("MCD_END")?,
+        dai: at("MCD_DAI")?,
+        governance,
+        ether: kinds[0],
+        bitcoin: kinds[1],
+    };
+    chain.mine().await?;
+    // The fees since the snapshot are taken back, while nobody owes.
+    for ilk in [maker.ether.ilk, maker.bitcoin.ilk] {
+        let rate = chain.view(vat, &Vat::ilksCall { ilk }, chain.head).await?.rate;
+        let rate = I256::from_raw(U256::from(10).pow(U256::from(27))) - I256::from_raw(rate);
+        chain.queue(governance, vat, &Vat::foldCall { ilk, u: governance, rate });
+    }
+    maker.queue_price(chain, maker.ether, ether_usd);
+    maker.queue_price(chain, maker.bitcoin, 30_000.0);
     chain.mine().await?;
     Ok(maker)
 }
@@ -165,7 +284,16 @@ impl Maker {
     pub fn queue_price(&self, chain: &mut Small, kind: Kind, dollars: f64) {
         let price = U256::from((dollars * 100.0).round() as u64) * U256::from(WAD / 100);
         let mat = U256::from(kind.ratio) * U256::from(10).pow(U256::from(25));
-        chain.queue(actors::address(DEPLOYER), self.spotter, &Spotter::pokeCall { ilk: kind.ilk, price, mat });
+        let ilk = kind.ilk;
+        // The owner of the price is the account that deployed the test chain.
+        chain.queue(PRICES, kind.pip, &Pip::pokeCall { price: price.into() });
+        chain.queue(self.governance, self.spotter, &Spotter::fileCall { ilk, what: word("mat"), data: mat });
+        chain.queue(PRICES, self.spotter, &Spotter::pokeCall { ilk });
+    }
+
+    /// Gives an account collateral in the Vat, as a deposit of the token would.
+    pub fn queue_collateral(&self, chain: &mut Small, kind: Kind, usr: Address, wad: I256) {
+        chain.queue(self.governance, self.vat, &Vat::slipCall { ilk: kind.ilk, usr, wad });
     }
 
     /// The proxy of `owner`, which is built if there is none.
@@ -182,14 +310,24 @@ impl Maker {
         chain.view(self.registry, &ask, chain.head).await
     }
 
-    /// Calls the manager in the name of the proxy of `owner`, all in one transaction.
+    /// Runs [`Actions`] in the name of the proxy of `owner`, all in one block.
     ///
     /// # Errors
     /// When a transaction fails.
     pub async fn by_proxy(&self, chain: &mut Small, owner: Address, calls: Vec<Bytes>) -> Result<(), Error> {
         let proxy = self.proxy(chain, owner).await?;
-        let targets = vec![self.manager; calls.len()];
-        chain.call(owner, proxy, &Account::runCall { targets, calls }).await
+        self.by(chain, owner, proxy, calls).await
+    }
+
+    /// The same in the name of `proxy`, which `owner` has.
+    ///
+    /// # Errors
+    /// When a transaction fails.
+    pub async fn by(&self, chain: &mut Small, owner: Address, proxy: Address, calls: Vec<Bytes>) -> Result<(), Error> {
+        for data in calls {
+            chain.queue(owner, proxy, &Account::executeCall { target: self.actions, data });
+        }
+        chain.mine().await
     }
 
     /// The number of the newest vault.
@@ -203,7 +341,12 @@ impl Maker {
     /// The wallet that has the vault `cdp` at the end of a block: the owner, or the owner of the proxy.
     async fn owner(&self, chain: &Small, cdp: U256, block: u64) -> Result<Address, Error> {
         let owner = chain.view(self.manager, &Manager::ownsCall { cdp }, block).await?;
-        Ok(chain.view(owner, &Account::ownerCall {}, block).await.unwrap_or(owner))
+        Ok(self.account(chain, owner, block).await)
+    }
+
+    /// The owner of a proxy at the end of a block, or the account itself.
+    async fn account(&self, chain: &Small, account: Address, block: u64) -> Address {
+        chain.view(account, &Account::ownerCall {}, block).await.unwrap_or(account)
     }
 
     /// An urn at the end of a block.
@@ -213,9 +356,9 @@ impl Maker {
     pub async fn held(&self, chain: &Small, kind: Kind, urn: Address, block: u64) -> Result<Held, Error> {
         let ilk = kind.ilk;
         let Vat::urnsReturn { ink, art } = chain.view(self.vat, &Vat::urnsCall { ilk, urn }, block).await?;
-        let spot = chain.view(self.vat, &Vat::ilksCall { ilk }, block).await?.spot;
-        let (time, _) = chain.block(block).await?;
-        let rate = chain.view(self.jug, &Jug::rateAtCall { ilk, time: U256::from(time) }, block).await?;
+        let Vat::ilksReturn { spot, rate, .. } = chain.view(self.vat, &Vat::ilksCall { ilk }, block).await?;
+        // After a shutdown debts no longer grow.
+        let rate = chain.view(self.jug, &Jug::dripCall { ilk }, block).await.unwrap_or(rate);
         let (wad, ray) = (WAD as f64, 1e27);
         let price = f64::from(spot) / ray * kind.ratio as f64 / 100.0;
         let health = (!art.is_zero()).then(|| f64::from(ink * spot) / f64::from(art * rate));
@@ -223,7 +366,7 @@ impl Maker {
         Ok(Held { collateral: ink, debt, dollars: f64::from(ink) / wad * price, health })
     }
 
-    /// Every vault that `wallet` has at the end of a block, and its urn without a vault of either kind.
+    /// Every vault that `wallet` has at the end of a block, and the urns without a vault, of it and its proxy.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -231,6 +374,12 @@ impl Maker {
         let mut found = Vec::new();
         for kind in [self.ether, self.bitcoin] {
             found.push(self.held(chain, kind, wallet, block).await?);
+        }
+        let proxy = chain.view(self.registry, &Registry::proxiesCall { owner: wallet }, block).await?;
+        if !proxy.is_zero() && self.account(chain, proxy, block).await == wallet {
+            for kind in [self.ether, self.bitcoin] {
+                found.push(self.held(chain, kind, proxy, block).await?);
+            }
         }
         let count: u64 = chain.view(self.manager, &Manager::cdpiCall {}, block).await?.to();
         for cdp in (1..=count).map(U256::from) {
@@ -266,7 +415,7 @@ impl Maker {
                 let vault = vaults.iter().find(|(_, of)| *of == urn);
                 let owner = match vault {
                     Some((cdp, _)) => self.owner(chain, *cdp, block as u64).await?,
-                    None => urn,
+                    None => self.account(chain, urn, block as u64).await,
                 };
                 for (count, is) in [&mut lived.supply, &mut lived.withdraw, &mut lived.borrow, &mut lived.repay]
                     .into_iter()
@@ -287,11 +436,18 @@ impl Maker {
 
     /// The urn of a log, and which events it is of: supply, withdrawal, borrowing, repayment, liquidation.
     fn changes(&self, log: &Log) -> Option<(Address, [bool; 5])> {
+        let seized = |urn| Some((urn, [false, false, false, false, true]));
         if log.address == self.dog && log.topics.first() == Some(&Dog::Bark::SIGNATURE_HASH) {
-            let bark = Dog::Bark::decode_raw_log(log.topics.iter().copied(), &log.data).ok()?;
-            return Some((bark.urn, [false, false, false, false, true]));
+            return seized(Dog::Bark::decode_raw_log(log.topics.iter().copied(), &log.data).ok()?.urn);
+        }
+        if log.address == self.cat && log.topics.first() == Some(&Cat::Bite::SIGNATURE_HASH) {
+            return seized(Cat::Bite::decode_raw_log(log.topics.iter().copied(), &log.data).ok()?.urn);
         }
         let call = log.data.get(64..64 + 4 + 6 * 32).filter(|_| log.address == self.vat)?;
+        if let Ok(Vat::grabCall { u, v, dink, .. }) = Vat::grabCall::abi_decode(call) {
+            // Only the owner takes collateral out after a shutdown.
+            return (u == v).then_some((u, [false, dink.is_negative(), false, false, false]));
+        }
         let Vat::frobCall { u, dink, dart, .. } = Vat::frobCall::abi_decode(call).ok()?;
         Some((u, [dink.is_positive(), dink.is_negative(), dart.is_positive(), dart.is_negative(), false]))
     }

@@ -93,6 +93,7 @@ mod tests {
             assets: vec![asset(ETHER, AssetSide::Collateral, 4, 2_000.0), asset(DOLLAR, AssetSide::Debt, 4_000, 1.0)],
             health_factor: None,
             mode: None,
+            delegations: None,
         }
     }
 

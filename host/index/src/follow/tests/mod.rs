@@ -74,6 +74,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         mode: IndexMode::On,
         follows: true,
         budget: Budget::new(0),
+        is_scoped: Default::default(),
         folder: Arc::new(LazyIndex::new(folder.join("index"))),
         state: state.clone(),
     });

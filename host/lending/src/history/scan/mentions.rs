@@ -28,7 +28,7 @@ struct MentionRole {
     naming: Naming,
 }
 
-/// By contract and signature.
+/// By contract, zero for any, and signature.
 #[derive(Debug, Default)]
 pub(super) struct MentionRoles(HashMap<(Address, B256), Vec<MentionRole>>);
 
@@ -60,8 +60,11 @@ impl MentionRoles {
     pub fn mentions(&self, markets: &[Market], logs: &[Log]) -> Vec<Mention> {
         let mut found = Vec::with_capacity(logs.len().saturating_mul(2));
         for (index, log) in logs.iter().enumerate() {
-            let roles = log.topic0().and_then(|topic0| self.0.get(&(log.address(), *topic0)));
-            for MentionRole { market, is_hint, naming } in roles.into_iter().flatten().copied() {
+            let roles = log
+                .topic0()
+                .into_iter()
+                .flat_map(|topic0| [log.address(), Address::ZERO].map(|contract| self.0.get(&(contract, *topic0))));
+            for MentionRole { market, is_hint, naming } in roles.flatten().flatten().copied() {
                 let wallets = named(naming, log.topics()).into_iter().flatten().filter_map(address);
                 let wallets = wallets.filter(|wallet| Scan::is_wallet(markets, *wallet));
                 found.extend(wallets.map(|wallet| Mention { wallet, market, is_hint, log: index }));
@@ -75,9 +78,9 @@ impl MentionRoles {
 fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     let topic = |at: usize| topics.get(at).copied();
     match naming {
-        Naming::At(at) | Naming::Balance { topic: at, .. } => [topic(at), None],
+        Naming::At(at) | Naming::Balance { topic: at, .. } | Naming::Emitter(at) => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
-        Naming::Alias { .. } => [None, None],
+        Naming::Alias { .. } | Naming::Never { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
             (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
             _ => [None, None],

@@ -76,7 +76,7 @@ impl Scan {
         Self::new(self.markets.clone(), hints)
     }
 
-    /// The queries that together find every log, over any span of blocks: at most three.
+    /// The queries that together find every log, over any span of blocks: at most four.
     pub fn queries(&self) -> &[LogQuery] {
         &self.queries
     }

@@ -1,5 +1,6 @@
-//! The queries that find the logs of all wallets: one for the markets and the contracts of their hints together, and
-//! two for transfers from and to a list of contracts, whose tokens have too many other transfers.
+//! The queries that find the logs of all wallets: one for the markets and the contracts of their hints together, two
+//! for transfers from and to a list of contracts, whose tokens have too many other transfers, and one for logs of any
+//! contract.
 
 use crate::{
     figures::hints::{AllHints, Naming},
@@ -10,7 +11,7 @@ use assay_domain::{Address, B256};
 use assay_evm::logs::LogQuery;
 
 pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
-    let (mut all, mut from, mut to) = (LogQuery::default(), LogQuery::default(), LogQuery::default());
+    let [mut all, mut from, mut to, mut any] = std::array::from_fn(|_| LogQuery::default());
     for (market, hints) in markets.iter().zip(hints.iter()) {
         let Some(hints) = hints else { continue };
         let signatures = market.protocol.profile().signatures.iter().map(|signature| &signature.topic0);
@@ -20,8 +21,9 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
         for hint in hints {
             match hint.naming {
                 Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } => ask(&mut all, hint.contract, hint.topic0),
+                Naming::Emitter(_) => any.topics.first_mut().into_iter().for_each(|list| add(list, hint.topic0)),
                 // Its word is read like a wallet.
-                Naming::Alias { .. } => {}
+                Naming::Alias { .. } | Naming::Never { .. } => {}
                 Naming::With(peer) => {
                     for (query, topic) in [(&mut from, 1), (&mut to, 2)] {
                         ask(query, hint.contract, hint.topic0);
@@ -31,7 +33,7 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
             }
         }
     }
-    [all, from, to].into_iter().filter(|query| !query.addresses.is_empty()).collect()
+    [all, from, to, any].into_iter().filter(|query| *query != LogQuery::default()).collect()
 }
 
 fn ask(query: &mut LogQuery, contract: Address, topic0: B256) {

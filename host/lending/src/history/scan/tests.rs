@@ -151,7 +151,7 @@ fn alone(markets: &[Market], hints: &AllHints, wallet: Address, chain: &[Log]) -
             && plan.reads_receipts_of(markets, log.address())
     };
     let receipts = chain.iter().filter(in_receipt).cloned().collect();
-    let all = extract(markets, &plan, FoundLogs { logs, receipts }, &Vec::new());
+    let all = extract(markets, &plan, FoundLogs { logs, receipts, is_unscoped: false }, &Vec::new());
     let of = |market: usize| {
         let events = all.events.iter().filter(|event: &&Event| event.market == market).copied().collect();
         let moves = all.moves.iter().filter(|moved: &&Moved| moved.market == market).copied().collect();

@@ -53,8 +53,8 @@ mod v3 {
 }
 
 const DEPOSIT_V2: B256 = v2::Deposit::SIGNATURE_HASH;
-const BORROW_V2: B256 = v2::Borrow::SIGNATURE_HASH;
-const REPAY_V2: B256 = v2::Repay::SIGNATURE_HASH;
+pub(super) const BORROW_V2: B256 = v2::Borrow::SIGNATURE_HASH;
+pub(super) const REPAY_V2: B256 = v2::Repay::SIGNATURE_HASH;
 const SUPPLY_V3: B256 = v3::Supply::SIGNATURE_HASH;
 const BORROW_V3: B256 = v3::Borrow::SIGNATURE_HASH;
 pub(super) const REPAY_V3: B256 = v3::Repay::SIGNATURE_HASH;
@@ -109,6 +109,11 @@ pub(super) fn changes_debt(log: &Log, asset: Address) -> bool {
         Some(&(LIQUIDATION | DEFICIT)) => names(2),
         _ => false,
     }
+}
+
+/// Whether a log of the pool is one of these `kinds` and changes a debt in `asset`.
+pub(super) fn changes_debt_by(log: &Log, asset: Address, kinds: &[EventKind]) -> bool {
+    changes_debt(log, asset) && event(log).is_some_and(|kind| kinds.contains(&kind))
 }
 
 /// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens, and the protocol's fee, are

@@ -5,15 +5,16 @@
 //! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read together with
 //! the pool's events ([`tokens`]):
 //! - For a withdrawal through a gateway or an adapter, the wallet first transfers its aTokens there, and the pool then
-//!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
+//!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt, and not as one of
+//!   the gateway.
 //! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It does not count as a
 //!   withdrawal, because nothing left the pool.
 //! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply but is not an event for either
 //!   side: the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint by a bridge is a supply.
 //!
-//! The logs of aTokens and debt tokens also show the stored balances ([`scaled`]), which interest does not change. The
-//! sum of the logged changes must equal the stored balance, apart from rounding.
+//! The logs of aTokens and debt tokens also show the stored balances ([`scaled`], [`fixed`]), which interest does not
+//! change. The sum of the logged changes must equal the stored balance, apart from rounding.
 //!
 //! Credit that a wallet gives or receives is in the same logs, and in those of allowances ([`delegation`]).
 //!
@@ -22,6 +23,7 @@
 
 mod delegation;
 mod events;
+mod fixed;
 mod position;
 mod rules;
 mod scaled;
@@ -80,7 +82,9 @@ impl LendingProtocol for Aave {
     /// Events in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         let own = &evidence.own;
-        let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
+        let passed_on = tokens::passed_on(evidence, wallet, own);
+        let is_own = |log: &&&Log| !passed_on.contains(&order(log));
+        let mut events: Vec<_> = own.iter().filter(is_own).filter_map(|log| Some((event(log)?, *log))).collect();
         events.extend(tokens::withdrawals(evidence, wallet, own).into_iter().map(|log| (EventKind::Withdraw, log)));
         events.sort_by_key(|(_, log)| order(log));
         events
@@ -93,6 +97,7 @@ impl LendingProtocol for Aave {
             .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
         moves.extend(scaled::moves(&evidence.hints, evidence.listed, wallet));
         moves.extend(delegation::moves(&evidence.hints, evidence.listed, wallet));
+        moves.extend(fixed::moves(evidence));
         moves.sort_by_key(|(_, log)| order(log));
         moves
     }
@@ -104,7 +109,9 @@ impl LendingProtocol for Aave {
             Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
             Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
             Naming::At(_) => hint.is_explained_by(own) || delegation::is_apart(hint, log, wallet),
-            Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
+            Naming::With(_) | Naming::Alias { .. } | Naming::Emitter(_) | Naming::Never { .. } => {
+                hint.is_explained_by(own)
+            }
         }
     }
 

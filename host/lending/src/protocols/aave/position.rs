@@ -9,6 +9,7 @@ use futures::FutureExt;
 use super::{
     Version,
     delegation::{self, Credit},
+    fixed,
     rules::{BASIS, Category, ReserveRules, Stated, getUserEModeCall},
     scaled,
     terms::{PoolTerms, Reserve},
@@ -165,7 +166,8 @@ impl LendingTerms for PoolTerms {
             .iter()
             .flat_map(|reserve| scaled::hints(self.version, reserve.asset, reserve.token, reserve.debt_token));
         let credit = self.reserves.iter().flat_map(|reserve| delegation::hints(self.version, reserve.debt_token));
-        self.reserves.iter().map(transfers).chain(changes).chain(credit).collect()
+        let fixed = self.fixed_debts().flat_map(|(reserve, token)| fixed::hints(reserve.asset, token));
+        self.reserves.iter().map(transfers).chain(changes).chain(credit).chain(fixed).collect()
     }
 
     fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
@@ -182,6 +184,9 @@ impl LendingTerms for PoolTerms {
             let (asset, rebasing) = (reserve.asset, scaled::is_rebasing(reserve.asset));
             if scaled::is_shown(Side::Debt, asset) {
                 balances.push(still(Side::Debt, asset, data.scaledVariableDebt));
+            }
+            if self.fixed_debts().any(|(fixed, _)| fixed.asset == asset) {
+                balances.push(Balance::still(Side::Debt, Asset::Fixed(asset), data.principalStableDebt));
             }
             let balance = |side, amount, interest| Balance {
                 gains: Some(interest),
@@ -250,6 +255,12 @@ impl PoolTerms {
     /// The reserves whose stored supply is requested.
     fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
         self.reserves.iter().filter(|reserve| scaled::is_shown(Side::Supply, reserve.asset))
+    }
+
+    /// The reserves with debt at a fixed rate whose logs show it, and its token. In v3 nobody may borrow so.
+    fn fixed_debts(&self) -> impl Iterator<Item = (&Reserve, Address)> {
+        let reserves = self.reserves.iter().filter(|_| self.version == Version::V2);
+        reserves.filter_map(|reserve| Some((reserve, reserve.stable_debt_token?)))
     }
 
     /// The tokens of the reserves.

@@ -1,13 +1,14 @@
 //! Transfers of aTokens, which move supplies without the pool: matches them with pool events that name another address,
 //! and reads their amounts.
 //!
-//! A transfer to the wallet never needs a receipt, so dust from other senders costs only its log.
+//! A transfer to the wallet needs a receipt only if the wallet also withdraws in the transaction, so dust from other
+//! senders costs only its log.
 
 use std::collections::{HashMap, HashSet};
 
 use alloy::rpc::types::Log;
 
-use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW};
+use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW, order};
 use crate::{
     figures::{
         hints::{Hint, Naming, TRANSFER},
@@ -41,7 +42,8 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
         };
         own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
     } else {
-        true
+        // What the wallet withdraws may be another's, or seized from it.
+        !explains(&[WITHDRAW])
     }
 }
 
@@ -64,22 +66,52 @@ pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
 /// Withdrawals in the same transaction by receivers of the wallet's aTokens: gateways and adapters. `own` are the
 /// pool's logs that name the wallet. A liquidator who withdraws seized aTokens does so for itself.
 pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
-    let seized: HashSet<_> =
-        own.iter().filter(|log| log.topic0() == Some(&LIQUIDATION)).map(|log| key(log, log.topics().get(1))).collect();
-    let mut withdrawn = HashMap::<_, Vec<&Log>>::new();
+    let seized = seized(own);
+    let given = transfers(evidence).filter(|given| given.from == wallet && !seized.contains(&(given.about, wallet)));
+    matched(given, &evidence.receipts)
+}
+
+/// The places of the wallet's withdrawals of aTokens that another address gave it in the same transaction.
+pub(super) fn passed_on(evidence: &Evidence<'_>, wallet: B256, own: &[&Log]) -> Vec<(Option<u64>, Option<u64>)> {
+    let seized = seized(&evidence.receipts);
+    let given = transfers(evidence).filter(|given| given.to == wallet && !seized.contains(&(given.about, given.from)));
+    matched(given, own).into_iter().map(order).collect()
+}
+
+/// A transfer of aTokens between two holders.
+struct Given<'a> {
+    log: &'a Log,
+    about: ReserveKey,
+    from: B256,
+    to: B256,
+}
+
+fn transfers<'e>(evidence: &'e Evidence<'_>) -> impl Iterator<Item = Given<'e>> {
+    evidence.hints.iter().filter_map(|log| {
+        let ([_, from, to, ..], asset) = (log.topics(), asset(log, evidence.listed)?) else { return None };
+        let is_given = from != to && !from.is_zero() && !to.is_zero();
+        let about = key(log, Some(&asset.into_word()));
+        is_given.then_some(Given { log, about, from: *from, to: *to })
+    })
+}
+
+/// The transactions and reserves in which `logs` of the pool seize collateral, and from whom.
+fn seized(logs: &[&Log]) -> HashSet<(ReserveKey, B256)> {
+    let liquidations = logs.iter().filter(|log| log.topic0() == Some(&LIQUIDATION));
+    liquidations.filter_map(|log| Some((key(log, log.topics().get(1)), *log.topics().get(3)?))).collect()
+}
+
+/// The withdrawals among `logs` by the receivers of what was `given`, one for each transfer. A withdrawal before the
+/// transfer used other aTokens.
+fn matched<'g, 'a>(given: impl Iterator<Item = Given<'g>>, logs: &[&'a Log]) -> Vec<&'a Log> {
+    let mut withdrawn = HashMap::<_, Vec<&'a Log>>::new();
     // Last to first, because `pop` takes from the end.
-    for log in evidence.receipts.iter().filter(|log| log.topic0() == Some(&WITHDRAW)).rev() {
+    for log in logs.iter().filter(|log| log.topic0() == Some(&WITHDRAW)).rev() {
         withdrawn.entry((key(log, log.topics().get(1)), log.topics().get(2).copied())).or_default().push(log);
     }
     let mut found = Vec::new();
-    for log in &evidence.hints {
-        let ([_, from, to, ..], Some(asset)) = (log.topics(), asset(log, evidence.listed)) else { continue };
-        let about = key(log, Some(&asset.into_word()));
-        if *from != wallet || *to == wallet || to.is_zero() || seized.contains(&about) {
-            continue;
-        }
-        let Some(candidates) = withdrawn.get_mut(&(about, Some(*to))) else { continue };
-        // A withdrawal before the transfer used other aTokens.
+    for Given { log, about, to, .. } in given {
+        let Some(candidates) = withdrawn.get_mut(&(about, Some(to))) else { continue };
         while let Some(candidate) = candidates.pop() {
             if candidate.log_index > log.log_index {
                 found.push(candidate);
@@ -90,8 +122,10 @@ pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a 
     found
 }
 
-/// A transaction and a reserve.
-fn key(log: &Log, reserve: Option<&B256>) -> (Option<B256>, Option<B256>, Option<B256>) {
+/// A block, a transaction and a reserve.
+type ReserveKey = (Option<B256>, Option<B256>, Option<B256>);
+
+fn key(log: &Log, reserve: Option<&B256>) -> ReserveKey {
     (log.block_hash, log.transaction_hash, reserve.copied())
 }
 

@@ -15,7 +15,10 @@ sol! {
 pub(super) struct Contracts {
     pub vat: Address,
     pub manager: Address,
+    /// Has one proxy of each owner.
     pub registry: Address,
+    /// Knows the proxies that it built.
+    pub factory: Address,
     /// Lists the vaults of an account.
     pub lists: Address,
     pub spotter: Address,
@@ -23,10 +26,22 @@ pub(super) struct Contracts {
     /// Has the token of each kind of collateral.
     pub kinds: Address,
     pub dai: Address,
+    /// Settles all vaults after a shutdown.
+    pub end: Address,
 }
 
-const NAMES: [&str; 8] =
-    ["MCD_VAT", "CDP_MANAGER", "PROXY_REGISTRY", "GET_CDPS", "MCD_SPOT", "MCD_JUG", "ILK_REGISTRY", "MCD_DAI"];
+const NAMES: [&str; 10] = [
+    "MCD_VAT",
+    "CDP_MANAGER",
+    "PROXY_REGISTRY",
+    "PROXY_FACTORY",
+    "GET_CDPS",
+    "MCD_SPOT",
+    "MCD_JUG",
+    "ILK_REGISTRY",
+    "MCD_DAI",
+    "MCD_END",
+];
 
 impl Contracts {
     /// Looks up the contracts of `markets` together. `None` if the ChainLog lacks a contract or has another Vat.
@@ -43,8 +58,8 @@ impl Contracts {
         let found = |(market, answers): (&&MarketConfig, &[Option<Bytes>])| {
             let all: Option<Vec<Address>> =
                 answers.iter().map(|answer| returned::<getAddressCall>(Some(answer))).collect();
-            let [vat, manager, registry, lists, spotter, jug, kinds, dai] = all?.try_into().ok()?;
-            let found = Self { vat, manager, registry, lists, spotter, jug, kinds, dai };
+            let [vat, manager, registry, factory, lists, spotter, jug, kinds, dai, end] = all?.try_into().ok()?;
+            let found = Self { vat, manager, registry, factory, lists, spotter, jug, kinds, dai, end };
             Some(found).filter(|found| found.vat == market.address)
         };
         Ok(markets.iter().zip(answers.chunks(NAMES.len())).map(found).collect())
@@ -54,9 +69,4 @@ impl Contracts {
 /// The key of a contract in the ChainLog.
 fn key(name: &str) -> B256 {
     B256::right_padding_from(name.as_bytes())
-}
-
-/// Whether a part of a position is a vault. The names of collateral begin with a letter.
-pub(super) fn is_number(id: B256) -> bool {
-    id.first() == Some(&0)
 }

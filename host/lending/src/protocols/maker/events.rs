@@ -1,5 +1,6 @@
 //! The events of a vault, such as a liquidation (`grab`), and their logs. Logs of calls begin with the selector instead
-//! of a signature, and have up to three arguments as topics and the call itself as data.
+//! of a signature. Then come the first arguments as topics, in the vault manager after the caller, and the call itself
+//! as data.
 
 use alloy::{
     primitives::{I256, U256},
@@ -17,6 +18,7 @@ sol! {
     function fork(bytes32 ilk, address src, address dst, int256 dink, int256 dart) external;
     function give(uint256 cdp, address dst) external;
     event NewCdp(address indexed usr, address indexed own, uint256 indexed cdp);
+    event LogSetOwner(address indexed owner);
 }
 
 /// Calls of the Vat.
@@ -27,6 +29,8 @@ pub(super) const FORK: B256 = note(forkCall::SELECTOR);
 pub(super) const GIVE: B256 = note(giveCall::SELECTOR);
 /// An event of the vault manager.
 pub(super) const NEW_VAULT: B256 = NewCdp::SIGNATURE_HASH;
+/// An event of a proxy.
+pub(super) const NEW_OWNER: B256 = LogSetOwner::SIGNATURE_HASH;
 
 /// The first topic of the log of a call.
 const fn note(selector: [u8; 4]) -> B256 {
@@ -48,8 +52,9 @@ pub(super) struct UrnChange {
     pub kinds: [Option<EventKind>; 2],
 }
 
-/// The kind of collateral, and the change of `urn`.
-pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, UrnChange)> {
+/// The kind of collateral, and the change of `urn`. `ends` are the contracts that settle vaults after a shutdown, which
+/// is no event.
+pub(super) fn change(log: &Log, urn: B256, ends: &[B256]) -> Option<(B256, UrnChange)> {
     let [topic0, ilk, one, other] = *log.topics() else { return None };
     let (collateral, debt) = match topic0 {
         FROB | GRAB if one == urn => (argument(log, 4)?, argument(log, 5)?),
@@ -62,8 +67,9 @@ pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, UrnChange)> {
     let of = |amount: I256, gain, loss| (!amount.is_zero()).then(|| if amount.is_positive() { gain } else { loss });
     let kinds = match topic0 {
         FROB => [of(collateral, EventKind::Supply, EventKind::Withdraw), of(debt, EventKind::Borrow, EventKind::Repay)],
-        // Without debt: collateral left after a shutdown.
+        // Without debt: the owner takes what a shutdown left.
         GRAB if debt.is_zero() => [of(collateral, EventKind::Supply, EventKind::Withdraw), None],
+        GRAB if ends.contains(&other) => [None, None],
         GRAB => [Some(EventKind::Liquidation), None],
         _ => [None, None],
     };
@@ -88,7 +94,7 @@ pub(super) struct Given {
 pub(super) fn given(log: &Log) -> Option<Given> {
     match *log.topics() {
         [NEW_VAULT, _, to, id] => Some(Given { id, to, is_new: true }),
-        [GIVE, id, to, _] => Some(Given { id, to, is_new: false }),
+        [GIVE, _, id, to] => Some(Given { id, to, is_new: false }),
         _ => None,
     }
 }

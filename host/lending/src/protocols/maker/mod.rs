@@ -1,17 +1,22 @@
 //! The vaults of Maker, now Sky. A vault has a number, and an urn under which the Vat keeps its collateral and debt.
-//! The vault manager knows the owner: the wallet or its proxy. A wallet's vaults are looked up first, and the Vat's
+//! The vault manager knows the owner: the wallet or a proxy. A wallet's vaults are looked up first, and the Vat's
 //! logs are read by their urns. A log of the Vat is the call itself, with the collateral and the debt that it moved.
 //! Debt is in units that grow with the stability fee, so the sum of a vault's changes is exactly its state.
 //!
 //! A vault can be given away. All its changes count as moves, and as events of the wallet that owned it after their
 //! block. The manager's logs show the owner, and the state must agree with them.
 //!
-//! A wallet may also have collateral and debt in the Vat without a vault, under its own address.
+//! A proxy belongs to the wallet for which the registry built it, until it is given away. A proxy that a wallet was
+//! given is found by the log of its new owner, which every proxy emits itself, so its contract is not known before. What
+//! the proxy did before that log is not the wallet's. A wallet that had a proxy which another has now is partial.
+//!
+//! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy.
 
 mod contracts;
 mod events;
 mod math;
 mod owners;
+mod parts;
 mod position;
 mod terms;
 
@@ -48,7 +53,7 @@ const SIGNATURES: &[Signature] = &[
 
 impl LendingProtocol for MakerVaults {
     fn profile(&self) -> Profile {
-        Profile { names_its_parts: true, ..Profile::new("maker", SIGNATURES) }
+        Profile { reading: 2, names_its_parts: true, ..Profile::new("maker", SIGNATURES) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
@@ -61,7 +66,11 @@ impl LendingProtocol for MakerVaults {
         let mut found = Vec::new();
         for (log, id, change) in changes(&names, evidence) {
             let block = log.block_number.unwrap_or_default();
-            if !names.is_vault(id) || owners.had(id, block) {
+            let is_own = match parts::urn(id, &names.accounts, wallet) {
+                Some((_, account)) => owners.had_account(&names, account, block),
+                None => owners.had(&names, id, block),
+            };
+            if is_own {
                 found.extend(change.kinds.into_iter().flatten().map(|kind| (kind, log)));
             }
         }
@@ -104,9 +113,12 @@ fn changes<'a>(names: &WalletNames, evidence: &Evidence<'a>) -> Vec<(&'a Log, B2
     logs.dedup_by_key(|log| place(log));
     let mut found = Vec::new();
     for log in logs {
-        found.extend(change(log, names.wallet).map(|(ilk, change)| (log, ilk, change)));
+        for account in &names.accounts {
+            let own = change(log, *account, &names.ends);
+            found.extend(own.map(|(ilk, change)| (log, parts::urn_of(ilk, *account, names.wallet), change)));
+        }
         for vault in &names.vaults {
-            let own = change(log, vault.urn).filter(|(ilk, _)| *ilk == vault.ilk);
+            let own = change(log, vault.urn, &names.ends).filter(|(ilk, _)| *ilk == vault.ilk);
             found.extend(own.map(|(_, change)| (log, vault.id, change)));
         }
     }

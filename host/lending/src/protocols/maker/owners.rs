@@ -1,5 +1,5 @@
-//! The owners of vaults. Ownership is stored as a share of 1, which a wallet gains and loses. The shares are summed and
-//! compared with the state of the vault manager, like amounts.
+//! The owners of vaults and of proxies. Ownership is stored as a share of 1, which a wallet gains and loses. The shares
+//! are summed and compared with the state, like amounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,14 @@ use alloy::{primitives::I256, rpc::types::Log};
 
 use super::{
     alias,
-    events::{FROB, Given, given},
+    events::{FROB, GRAB, Given, NEW_OWNER, given},
+    parts::{held_by, urn_of, vault},
     place,
 };
 use crate::{
     asset::Asset,
     figures::{
-        hints::{Alias, Hint},
+        hints::{Alias, Hint, Naming},
         indexed::{Entry, What},
         record::Side,
         sums::{Move, Sums},
@@ -29,16 +30,21 @@ pub(super) struct Vault {
     pub id: B256,
     pub ilk: B256,
     pub urn: B256,
-    pub is_owned: bool,
+    /// The account that has it now.
+    pub holder: Option<B256>,
 }
 
 /// The words that identify a wallet in logs.
 #[derive(Debug)]
 pub(super) struct WalletNames {
     pub wallet: B256,
-    /// The wallet and its proxy.
-    accounts: BTreeSet<B256>,
+    /// The wallet and its proxies.
+    pub accounts: BTreeSet<B256>,
+    /// The proxies that the wallet has only since a log that names it.
+    received: BTreeSet<B256>,
     pub vaults: Vec<Vault>,
+    /// The contracts that settle vaults after a shutdown.
+    pub ends: Vec<B256>,
     /// Whether the wallet has aliases, which make its vaults known.
     is_known: bool,
 }
@@ -46,30 +52,38 @@ pub(super) struct WalletNames {
 impl WalletNames {
     pub(super) fn of(hints: &[Hint], wallet: B256) -> Self {
         let aliases = || hints.iter().filter_map(alias);
-        let accounts = aliases().filter(|(_, of)| *of == Alias::Account).map(|(word, _)| word);
-        let accounts = accounts.chain([wallet]).collect();
+        let accounts = |kind| aliases().filter(move |(_, of)| *of == kind).map(|(word, _)| word);
+        let received: BTreeSet<B256> = accounts(Alias::Received).collect();
+        let accounts = accounts(Alias::Account).chain(received.iter().copied()).chain([wallet]).collect();
         let vault = |hint: &Hint| match alias(hint)? {
-            (urn, Alias::Part { id, kind: ilk, is_owned }) if hint.topic0 == FROB => {
-                Some(Vault { id, ilk, urn, is_owned })
-            }
+            (urn, Alias::Part { id, kind: ilk, holder }) if hint.topic0 == FROB => Some(Vault { id, ilk, urn, holder }),
             _ => None,
         };
-        let vaults = hints.iter().filter_map(vault).collect();
-        Self { wallet, accounts, vaults, is_known: aliases().next().is_some() }
+        let end = |hint: &Hint| match hint.naming {
+            Naming::Never { word, .. } if hint.topic0 == GRAB => Some(word),
+            _ => None,
+        };
+        let (vaults, ends) = (hints.iter().filter_map(vault).collect(), hints.iter().filter_map(end).collect());
+        Self { wallet, accounts, received, vaults, ends, is_known: aliases().next().is_some() }
     }
 
     pub(super) fn is_vault(&self, id: B256) -> bool {
         self.vaults.iter().any(|vault| vault.id == id)
     }
+
+    /// The id of a vault as an account has it.
+    fn held_by(&self, vault: B256, account: B256) -> B256 {
+        held_by(vault, account, self.wallet)
+    }
 }
 
-/// Changes of the wallet's share in each vault.
+/// Changes of the wallet's share in each vault and proxy.
 type OwnerChanges<'a> = BTreeMap<B256, Vec<(u64, I256, Option<&'a Log>)>>;
 
-/// The periods in which a wallet owned each vault.
+/// The periods in which a wallet owned each vault, by its accounts, and each proxy.
 #[derive(Debug, Default)]
 pub(super) struct Owners<'a> {
-    /// The shares before.
+    /// The shares before, by the id of the part.
     first: BTreeMap<B256, I256>,
     /// Their changes, in chain order.
     changes: OwnerChanges<'a>,
@@ -80,45 +94,65 @@ impl<'a> Owners<'a> {
         let mut logs: Vec<&Log> = evidence.hints.clone();
         logs.sort_by_key(|log| place(log));
         logs.dedup_by_key(|log| place(log));
-        let mut owners = Self::default();
+        let first = evidence.before.map(|before| shares(before.sums)).unwrap_or_default();
+        let mut owners = Self { first, ..Self::default() };
         let from = evidence.before.map_or(0, |before| before.next);
         for log in logs.into_iter().filter(|log| log.block_number.unwrap_or_default() >= from) {
-            let Some(Given { id, to, is_new }) = given(log) else { continue };
             let block = log.block_number.unwrap_or_default();
-            // When all wallets are read at once, a vault counts as a wallet.
-            let (gains, loses) = (names.accounts.contains(&to), !is_new && (names.is_known || id == names.wallet));
-            owners.first.entry(id).or_insert_with(|| evidence.before.map_or(I256::ZERO, |known| share(known.sums, id)));
-            for (amount, _) in [(I256::MINUS_ONE, loses), (I256::ONE, gains)].iter().filter(|(_, is)| *is) {
-                owners.add(id, block, *amount, Some(log), !names.is_known);
+            if log.topics() == [NEW_OWNER, names.wallet] {
+                owners.add(log.address().into_word(), block, I256::ONE, Some(log));
+            } else if let Some(given) = given(log) {
+                if names.is_known {
+                    owners.pass_on(names, given, block, Some(log));
+                } else {
+                    owners.give(names, given, block, log);
+                }
             }
-        }
-        for vault in &names.vaults {
-            owners
-                .first
-                .entry(vault.id)
-                .or_insert_with(|| evidence.before.map_or(I256::ZERO, |known| share(known.sums, vault.id)));
         }
         owners
     }
 
-    /// Adds a change. Unless it is `raw`, losing a vault that the wallet does not have is ignored.
-    fn add(&mut self, id: B256, block: u64, amount: I256, log: Option<&'a Log>, raw: bool) {
-        let had = self.share(id, u64::MAX);
-        if raw || (amount.is_positive() != had.is_positive()) {
-            self.changes.entry(id).or_default().push((block, amount, log));
+    /// Adds a change of a vault's owner for a wallet whose vaults are not known. When all wallets are read at once, a
+    /// vault counts as a wallet.
+    fn give(&mut self, names: &WalletNames, Given { id, to, is_new }: Given, block: u64, log: &'a Log) {
+        let changes = [(I256::MINUS_ONE, !is_new && id == names.wallet), (I256::ONE, to == names.wallet)];
+        changes.iter().filter(|(_, is)| *is).for_each(|(amount, _)| self.add(id, block, *amount, Some(log)));
+    }
+
+    /// Adds a change of a vault's owner. Losing a vault that no account has is ignored.
+    fn pass_on(&mut self, names: &WalletNames, Given { id, to, is_new }: Given, block: u64, log: Option<&'a Log>) {
+        for account in names.accounts.iter().filter(|_| !is_new) {
+            let held = names.held_by(id, *account);
+            if self.share(held, u64::MAX).is_positive() {
+                self.add(held, block, I256::MINUS_ONE, log);
+            }
+        }
+        if names.accounts.contains(&to) {
+            self.add(names.held_by(id, to), block, I256::ONE, log);
         }
     }
 
+    fn add(&mut self, part: B256, block: u64, amount: I256, log: Option<&'a Log>) {
+        self.changes.entry(part).or_default().push((block, amount, log));
+    }
+
     /// The share after `block`.
-    fn share(&self, id: B256, block: u64) -> I256 {
-        let first = self.first.get(&id).copied().unwrap_or_default();
-        let changes = self.changes.get(&id).into_iter().flatten().filter(|(at, ..)| *at <= block);
+    fn share(&self, part: B256, block: u64) -> I256 {
+        let first = self.first.get(&part).copied().unwrap_or_default();
+        let changes = self.changes.get(&part).into_iter().flatten().filter(|(at, ..)| *at <= block);
         changes.fold(first, |share, (_, amount, _)| share.saturating_add(*amount))
     }
 
-    /// Whether the wallet had the vault after `block`.
-    pub(super) fn had(&self, id: B256, block: u64) -> bool {
-        self.share(id, block).is_positive()
+    /// Whether the account was the wallet's after `block`.
+    pub(super) fn had_account(&self, names: &WalletNames, account: B256, block: u64) -> bool {
+        !names.received.contains(&account) || self.share(account, block).is_positive()
+    }
+
+    /// Whether the wallet had the vault after `block`, itself or by an account.
+    pub(super) fn had(&self, names: &WalletNames, vault: B256, block: u64) -> bool {
+        names.accounts.iter().any(|account| {
+            self.share(names.held_by(vault, *account), block).is_positive() && self.had_account(names, *account, block)
+        })
     }
 
     pub(super) fn moves(&self) -> Vec<(Move, &'a Log)> {
@@ -127,9 +161,10 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// The share of a wallet in a vault.
-fn share(sums: &Sums, id: B256) -> I256 {
-    sums.of(Side::Supply, Asset::Shares(id)).net
+/// The shares of a wallet in vaults and proxies.
+fn shares(sums: &Sums) -> BTreeMap<B256, I256> {
+    let share = |id: B256| sums.of(Side::Supply, Asset::Shares(id)).net;
+    sums.markets().into_iter().map(|id| (id, share(id))).filter(|(_, share)| !share.is_zero()).collect()
 }
 
 fn moved(id: B256, amount: I256) -> Move {
@@ -141,28 +176,34 @@ fn moved(id: B256, amount: I256) -> Move {
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
     let names = WalletNames::of(hints, *wallet);
-    let mut shares: Vec<(u64, B256, I256)> = Vec::new();
     let mut found: Vec<Entry> = own.iter().filter(|entry| given_of(entry).is_none()).copied().collect();
-    for (word, entries) in of_words {
-        let is_named = names.accounts.contains(word) || names.is_vault(*word);
-        let of_word = entries.iter().filter(|_| is_named).filter_map(given_of);
-        // An entry under the number of a vault is a change of its owner.
-        shares.extend(of_word.filter(|(_, id, amount)| amount.is_positive() || id == word));
-    }
-    shares.sort_by_key(|(block, _, amount)| (*block, amount.is_positive()));
-    let mut owners = Owners::default();
-    for (block, id, amount) in shares {
-        owners.add(id, block, amount, None, false);
-    }
+    let owners = joined_owners(&names, of_words);
     let changes = owners.changes.iter().flat_map(|(id, changes)| changes.iter().map(move |change| (*id, change)));
     found
         .extend(changes.map(|(id, (block, amount, _))| Entry { block: *block, what: What::Moved(moved(id, *amount)) }));
+    let entries_of = |word: B256| rest.iter().find(|(known, _)| *known == word).map(|(_, entries)| *entries);
     for vault in &names.vaults {
-        let (_, entries) = rest.iter().find(|(word, _)| *word == vault.urn)?;
-        for Entry { block, what } in entries.iter().copied() {
+        for Entry { block, what } in entries_of(vault.urn)?.iter().copied() {
             match what {
                 What::Moved(moved) => found.push(Entry { block, what: What::Moved(vault.renamed(moved)?) }),
-                What::Event { .. } if owners.had(vault.id, block) => found.push(Entry { block, what }),
+                What::Event { .. } if owners.had(&names, vault.id, block) => found.push(Entry { block, what }),
+                What::Event { .. } | What::Incomplete { .. } => {}
+            }
+        }
+    }
+    for account in names.accounts.iter().filter(|account| **account != names.wallet) {
+        let entries = entries_of(*account)?.iter().filter(|entry| given_of(entry).is_none());
+        for Entry { block, what } in entries.copied() {
+            match what {
+                What::Moved(moved) => {
+                    let asset = match moved.asset {
+                        Asset::Market(ilk) => Asset::Market(urn_of(ilk, *account, names.wallet)),
+                        Asset::Shares(ilk) => Asset::Shares(urn_of(ilk, *account, names.wallet)),
+                        other => other,
+                    };
+                    found.push(Entry { block, what: What::Moved(Move { asset, ..moved }) });
+                }
+                What::Event { .. } if owners.had_account(&names, *account, block) => found.push(Entry { block, what }),
                 What::Event { .. } | What::Incomplete { .. } => {}
             }
         }
@@ -171,7 +212,30 @@ pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Ve
     Some(found)
 }
 
-/// The block, the vault and the amount of a change of its owner.
+/// The owners by the entries of the accounts, which gain, and of the vaults, which are lost.
+fn joined_owners(names: &WalletNames, of_words: &[(B256, &[Entry])]) -> Owners<'static> {
+    let (mut owners, mut given) = (Owners::default(), Vec::new());
+    for (word, entries) in of_words {
+        let (is_account, is_vault) = (names.accounts.contains(word), names.is_vault(*word));
+        for (block, id, amount) in entries.iter().filter_map(given_of) {
+            match vault(id) {
+                None if *word == names.wallet => owners.add(id, block, amount, None),
+                Some(_) if is_account && amount.is_positive() => given.push((block, id, Some(*word))),
+                // An entry under the number of a vault is a change of its owner.
+                Some(_) if is_vault && id == *word && amount.is_negative() => given.push((block, id, None)),
+                _ => {}
+            }
+        }
+    }
+    // A vault is lost before another account gains it.
+    given.sort_by_key(|(block, _, to)| (*block, to.is_some()));
+    for (block, id, to) in given {
+        owners.pass_on(names, Given { id, to: to.unwrap_or_default(), is_new: to.is_some() }, block, None);
+    }
+    owners
+}
+
+/// The block, the part and the amount of a change of its owner.
 fn given_of(entry: &Entry) -> Option<(u64, B256, I256)> {
     match entry.what {
         What::Moved(Move { side: Side::Supply, asset: Asset::Shares(id), amount, .. }) => {

@@ -10,9 +10,11 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     alias,
-    contracts::{Contracts, is_number},
+    contracts::Contracts,
     math::{RAY, WAD, accrued},
     owners::WalletNames,
+    parts,
+    terms::Proxy,
 };
 use crate::{
     asset::Asset,
@@ -29,6 +31,8 @@ sol! {
         #[derive(Debug)]
         function ilks(bytes32 ilk)
             external view returns (uint256 art, uint256 rate, uint256 spot, uint256 line, uint256 dust);
+        /// Zero after a shutdown.
+        function live() external view returns (uint256 live);
     }
     interface Spotter {
         function ilks(bytes32 ilk) external view returns (address pip, uint256 mat);
@@ -45,15 +49,19 @@ sol! {
 /// Units of collateral and debt in the Vat have 18 decimals.
 const PLACES: u8 = 18;
 const DECIMALS: f64 = 1e18;
-const LOST: &str = "the wallet's proxy belongs to another wallet now, and what the wallet did with it is not known";
+const LOST: &str = "a proxy belongs to another wallet now, or another contract of the wallet has vaults; what the \
+                    wallet did with it is not known";
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UrnRequest {
+    wallet: Address,
     /// Part of the position, kind of collateral and urn.
     urns: Vec<(B256, B256, Address)>,
-    /// Every known vault, and whether the wallet has it.
-    vaults: BTreeMap<B256, bool>,
+    /// Every known vault, as an account has it, and every proxy in the history; and whether the wallet has it.
+    owned: BTreeMap<B256, bool>,
+    /// Contracts whose owner the wallet became, and which may be proxies.
+    unknown: Vec<B256>,
     is_lost: bool,
 }
 
@@ -81,7 +89,7 @@ struct VaultHolding {
 #[derive(Debug, Clone)]
 pub(super) struct Holdings {
     holdings: Vec<VaultHolding>,
-    vaults: BTreeMap<B256, bool>,
+    owned: BTreeMap<B256, bool>,
     is_lost: bool,
     /// The dollars at which the protocol aims for one DAI, in ray.
     par: U256,
@@ -90,15 +98,25 @@ pub(super) struct Holdings {
 
 impl Holdings {
     pub(super) fn asked(wallet: Address, used: Used<'_>) -> UrnRequest {
-        let names = WalletNames::of(used.hints, wallet.into_word());
-        let ids = used.sums.markets();
-        let own = ids.iter().filter(|id| !is_number(**id)).map(|ilk| (*ilk, *ilk, wallet));
-        let of_vaults = names.vaults.iter().filter(|vault| vault.is_owned);
-        let urns = own.chain(of_vaults.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)))).collect();
-        let mut vaults: BTreeMap<B256, bool> = ids.iter().filter(|id| is_number(**id)).map(|id| (*id, false)).collect();
-        vaults.extend(names.vaults.iter().map(|vault| (vault.id, vault.is_owned)));
-        let is_lost = used.hints.iter().filter_map(alias).any(|(_, of)| of == Alias::Lost);
-        UrnRequest { urns, vaults, is_lost }
+        let (names, ids) = (WalletNames::of(used.hints, wallet.into_word()), used.sums.markets());
+        let own = ids.iter().filter_map(|id| {
+            let (ilk, account) = parts::urn(*id, &names.accounts, names.wallet)?;
+            Some((*id, ilk, Address::from_word(account)))
+        });
+        let held = names.vaults.iter().filter(|vault| vault.holder.is_some());
+        let urns = own.chain(held.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)))).collect();
+        let is_owner = |id: &B256| names.accounts.contains(id);
+        let shares = ids.iter().filter(|id| parts::vault(**id).or(parts::account(**id)).is_some());
+        let mut owned: BTreeMap<B256, bool> = shares.map(|id| (*id, is_owner(id))).collect();
+        owned.extend(names.vaults.iter().map(|vault| match vault.holder {
+            Some(holder) => (parts::held_by(vault.id, holder, names.wallet), true),
+            None => (vault.id, false),
+        }));
+        let lost: BTreeSet<B256> =
+            used.hints.iter().filter_map(alias).filter(|(_, of)| *of == Alias::Lost).map(|(word, _)| word).collect();
+        let is_known = |id: &B256| is_owner(id) || lost.contains(id);
+        let unknown = ids.iter().filter_map(|id| parts::account(*id)).filter(|id| !is_known(id)).collect();
+        UrnRequest { wallet, urns, owned, unknown, is_lost: !lost.is_empty() }
     }
 
     /// `None` if a contract does not answer for one of them.
@@ -108,25 +126,43 @@ impl Holdings {
         asked: UrnRequest,
         at: Block,
     ) -> Result<Option<Self>, Fault> {
-        let UrnRequest { urns, vaults, is_lost } = asked;
-        let mut found = Self { holdings: Vec::new(), vaults, is_lost, par: RAY, dai: contracts.dai };
+        let UrnRequest { wallet, urns, owned, unknown, is_lost } = asked;
+        let mut found = Self { holdings: Vec::new(), owned, is_lost, par: RAY, dai: contracts.dai };
+        if !unknown.is_empty() {
+            let calls = unknown.iter().flat_map(|id| contracts.of_proxy(Address::from_word(*id))).collect();
+            let answers = client.shared_calls(calls, at.hash).await?;
+            for (id, answers) in unknown.iter().zip(answers.chunks(3)) {
+                let Some(proxy) = Proxy::read(Address::from_word(*id), wallet, answers) else { return Ok(None) };
+                // A contract without vaults that is no proxy has no part in the history.
+                if !proxy.is_proxy && (proxy.vaults.is_empty() || !proxy.is_owned) {
+                    found.owned.remove(id);
+                }
+            }
+        }
         if urns.is_empty() {
             return Ok(Some(found));
         }
         let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
-        let mut calls =
-            vec![Call::new(contracts.jug, &Jug::baseCall {}), Call::new(contracts.spotter, &Spotter::parCall {})];
+        let mut calls = vec![
+            Call::new(contracts.jug, &Jug::baseCall {}),
+            Call::new(contracts.spotter, &Spotter::parCall {}),
+            Call::new(contracts.vat, &Vat::liveCall {}),
+        ];
         calls.extend(ilks.iter().flat_map(|ilk| Ilk::calls(&contracts, *ilk)));
         calls
             .extend(urns.iter().map(|(_, ilk, urn)| Call::new(contracts.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
         let answers = client.shared_calls(calls, at.hash).await?;
-        let (Some(base), Some(par)) =
-            (returned::<Jug::baseCall>(answers.first()), returned::<Spotter::parCall>(answers.get(1)))
-        else {
+        let (Some(base), Some(par), Some(live)) = (
+            returned::<Jug::baseCall>(answers.first()),
+            returned::<Spotter::parCall>(answers.get(1)),
+            returned::<Vat::liveCall>(answers.get(2)),
+        ) else {
             return Ok(None);
         };
         found.par = par;
-        let (_, rest) = answers.split_at(2);
+        // After a shutdown debts no longer grow.
+        let base = (!live.is_zero()).then_some(base);
+        let (_, rest) = answers.split_at(3);
         let (of_kinds, of_urns) = rest.split_at(ilks.len().saturating_mul(4).min(rest.len()));
         let kinds = ilks.iter().zip(of_kinds.chunks(4)).map(|(ilk, of)| Some((*ilk, Ilk::read(of, base, at.time)?)));
         let Some(kinds) = kinds.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
@@ -149,17 +185,19 @@ impl Ilk {
         ]
     }
 
-    /// The kind in the answers to [`calls`](Self::calls), at the time `now`, in seconds since 1970.
-    fn read(answers: &[Option<Bytes>], base: U256, now: u64) -> Option<Self> {
+    /// The kind in the answers to [`calls`](Self::calls), at the time `now`, in seconds since 1970. Without `base`, the
+    /// fee of all kinds, debts do not grow.
+    fn read(answers: &[Option<Bytes>], base: Option<U256>, now: u64) -> Option<Self> {
         let of_vat = returned::<Vat::ilksCall>(answers.first())?;
         let fee = returned::<Jug::ilksCall>(answers.get(1))?;
         let ratio = returned::<Spotter::ilksCall>(answers.get(2))?.mat;
         let token = returned::<gemCall>(answers.get(3))?;
         let since = u64::try_from(fee.rho).ok()?;
         // A kind without a fee was never set up in the Jug.
-        let rate = match fee.duty.checked_add(base)? {
-            fee if fee.is_zero() => of_vat.rate,
-            fee => accrued(of_vat.rate, fee, now.saturating_sub(since))?,
+        let fee = base.map_or(Some(U256::ZERO), |base| fee.duty.checked_add(base))?;
+        let rate = match fee.is_zero() {
+            true => of_vat.rate,
+            false => accrued(of_vat.rate, fee, now.saturating_sub(since))?,
         };
         Some(Self { rate, spot: of_vat.spot, ratio, token })
     }
@@ -277,7 +315,7 @@ impl LendingTerms for Holdings {
             ]
         });
         let owned = |(id, owned): (&B256, &bool)| Balance::still(Side::Supply, Asset::Shares(*id), U256::from(*owned));
-        Some(amounts.chain(self.vaults.iter().map(owned)).collect())
+        Some(amounts.chain(self.owned.iter().map(owned)).collect())
     }
 
     fn token(&self, side: Side, asset: Asset) -> Option<(Address, f64)> {

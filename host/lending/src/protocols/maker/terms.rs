@@ -6,8 +6,9 @@ use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
 
 use super::{
-    contracts::{Contracts, is_number},
-    events::{FORK, FROB, GIVE, GRAB, NEW_VAULT},
+    contracts::Contracts,
+    events::{FORK, FROB, GIVE, GRAB, NEW_OWNER, NEW_VAULT},
+    parts,
     position::Holdings,
 };
 use crate::{
@@ -23,6 +24,7 @@ use assay_evm::{Block, Call, Client, Fault, returned};
 sol! {
     function proxies(address owner) external view returns (address proxy);
     function owner() external view returns (address owner);
+    function isProxy(address proxy) external view returns (bool answer);
     #[derive(Debug)]
     function getCdpsAsc(address manager, address guy)
         external view returns (uint256[] ids, address[] urns, bytes32[] ilks);
@@ -31,8 +33,8 @@ sol! {
 }
 
 impl Contracts {
-    /// The words that identify `wallet` in logs: its proxy, and the vaults that either owns or owned. `None` if a
-    /// contract does not answer.
+    /// The words that identify `wallet` in logs: its proxies, and the vaults that it or one of them owns or owned.
+    /// `None` if a contract does not answer.
     async fn names(
         self,
         client: &Client,
@@ -40,47 +42,67 @@ impl Contracts {
         known: &BTreeSet<B256>,
         at: Block,
     ) -> Result<Option<Vec<Hint>>, Fault> {
-        let Self { registry, .. } = self;
-        let first = vec![Call::new(registry, &proxiesCall { owner: wallet }), self.list(wallet)];
+        let first = vec![Call::new(self.registry, &proxiesCall { owner: wallet }), self.list(wallet)];
         let answers = client.shared_calls(first, at.hash).await?;
         let first = returned::<proxiesCall>(answers.first()).zip(returned::<getCdpsAscCall>(answers.get(1)));
-        let Some((proxy, own)) = first else { return Ok(None) };
-        let mut vaults = listed(&own);
-        // A vault that the wallet gave away is in no list.
-        let is_listed = |vaults: &[VaultRow], id: B256| vaults.iter().any(|(known, ..)| *known == id);
-        let once = known.iter().copied().filter(|id| is_number(*id) && !is_listed(&vaults, *id));
-        let once: Vec<B256> = once.collect();
+        let Some((built, own)) = first else { return Ok(None) };
+        let mut proxies: Vec<(Address, bool)> = Vec::new();
+        if !built.is_zero() && built != wallet {
+            proxies.push((built, true));
+        }
+        let received = known.iter().filter_map(|id| parts::account(*id)).map(Address::from_word);
+        proxies.extend(received.filter(|proxy| *proxy != built).map(|proxy| (proxy, false)));
+        let once: BTreeSet<B256> = known.iter().filter_map(|id| parts::vault(*id)).collect();
+        let once: Vec<B256> = once.into_iter().collect();
         let mut second: Vec<Call> = once.iter().flat_map(|id| self.of_number(*id)).collect();
-        if !proxy.is_zero() && proxy != wallet {
-            second.extend([Call::new(proxy, &ownerCall {}), self.list(proxy)]);
-        }
+        second.extend(proxies.iter().flat_map(|(proxy, _)| self.of_proxy(*proxy)));
         let answers = if second.is_empty() { Vec::new() } else { client.shared_calls(second, at.hash).await? };
-        let (of_numbers, of_proxy) = answers.split_at(once.len().saturating_mul(2).min(answers.len()));
+        let (of_numbers, of_proxies) = answers.split_at(once.len().saturating_mul(2).min(answers.len()));
+        let mut vaults: Vec<_> = listed(&own, wallet);
         let mut hints = Vec::new();
-        if let [owner, list] = of_proxy {
-            let is_own = returned::<ownerCall>(Some(owner)) == Some(wallet);
-            hints.extend(self.account(proxy, if is_own { Alias::Account } else { Alias::Lost }));
-            let Some(list) = returned::<getCdpsAscCall>(Some(list)) else { return Ok(None) };
-            vaults.extend(listed(&list).into_iter().filter(|_| is_own));
+        for ((proxy, is_built), answers) in proxies.into_iter().zip(of_proxies.chunks(3)) {
+            let Some(proxy) = Proxy::read(proxy, wallet, answers) else { return Ok(None) };
+            let of = match (proxy.is_owned, proxy.is_proxy || is_built) {
+                (true, true) if is_built => Alias::Account,
+                (true, true) => Alias::Received,
+                // Whoever made the contract may act for it.
+                (true, false) if proxy.vaults.is_empty() => continue,
+                (false, false) => continue,
+                (true, false) | (false, true) => Alias::Lost,
+            };
+            hints.extend(self.account(proxy.address, of));
+            vaults.extend(proxy.vaults.into_iter().filter(|_| of != Alias::Lost));
         }
-        hints.extend(vaults.iter().flat_map(|vault| self.vault(*vault, true)));
-        let once = once.iter().zip(of_numbers.chunks(2)).filter(|(id, _)| !is_listed(&vaults, **id));
+        hints.extend(vaults.iter().flat_map(|(vault, holder)| self.vault(*vault, Some(*holder))));
+        // A vault that the wallet gave away is in no list.
+        let is_listed = |id: B256| vaults.iter().any(|((known, ..), _)| *known == id);
+        let once = once.iter().zip(of_numbers.chunks(2)).filter(|(id, _)| !is_listed(**id));
         let once = once.map(|(id, answers)| numbered(*id, answers)).collect::<Option<Vec<_>>>();
-        hints.extend(once.iter().flatten().flat_map(|vault| self.vault(*vault, false)));
+        hints.extend(once.iter().flatten().flat_map(|vault| self.vault(*vault, None)));
         Ok(once.map(|_| hints))
     }
 
-    /// The logs in which `account` receives a vault.
-    fn account(&self, account: Address, of: Alias) -> [Hint; 2] {
-        let alias = Naming::Alias { topic: 2, word: account.into_word(), of };
-        [NEW_VAULT, GIVE].map(|topic0| hint(self.manager, topic0, alias))
+    /// The logs in which `account` receives a vault, and those of its urns.
+    fn account(&self, account: Address, of: Alias) -> [Hint; 6] {
+        let word = account.into_word();
+        let alias = |topic| Naming::Alias { topic, word, of };
+        let of_urn = |topic0, topic| hint(self.vat, topic0, alias(topic));
+        [
+            hint(self.manager, NEW_VAULT, alias(2)),
+            hint(self.manager, GIVE, alias(3)),
+            of_urn(FROB, 2),
+            of_urn(GRAB, 2),
+            of_urn(FORK, 2),
+            of_urn(FORK, 3),
+        ]
     }
 
-    /// The logs of a vault.
-    fn vault(&self, (id, urn, ilk): VaultRow, is_owned: bool) -> [Hint; 5] {
-        let alias = |topic, word| Naming::Alias { topic, word, of: Alias::Part { id, kind: ilk, is_owned } };
+    /// The logs of a vault, which `holder` has.
+    fn vault(&self, (id, urn, ilk): VaultRow, holder: Option<Address>) -> [Hint; 5] {
+        let holder = holder.map(|holder| holder.into_word());
+        let alias = |topic, word| Naming::Alias { topic, word, of: Alias::Part { id, kind: ilk, holder } };
         let of_urn = |topic0, topic| hint(self.vat, topic0, alias(topic, urn.into_word()));
-        let given = hint(self.manager, GIVE, alias(1, id));
+        let given = hint(self.manager, GIVE, alias(2, id));
         [of_urn(FROB, 2), of_urn(GRAB, 2), of_urn(FORK, 2), of_urn(FORK, 3), given]
     }
 
@@ -89,10 +111,35 @@ impl Contracts {
         Call::new(self.lists, &getCdpsAscCall { manager: self.manager, guy })
     }
 
+    /// The calls for [`Proxy::read`].
+    pub(super) fn of_proxy(&self, proxy: Address) -> [Call; 3] {
+        let is_proxy = Call::new(self.factory, &isProxyCall { proxy });
+        [Call::new(proxy, &ownerCall {}), self.list(proxy), is_proxy]
+    }
+
     /// The calls for the urn of a vault and its kind of collateral.
     fn of_number(&self, id: B256) -> [Call; 2] {
         let cdp = U256::from_be_bytes(id.0);
         [Call::new(self.manager, &urnsCall { cdp }), Call::new(self.manager, &ilksCall { cdp })]
+    }
+}
+
+/// What contracts say of an account that may be a proxy of a wallet.
+pub(super) struct Proxy {
+    address: Address,
+    /// Whether it names the wallet as its owner, as any contract can.
+    pub is_owned: bool,
+    /// Whether the factory built it, so that it acts only for its owner.
+    pub is_proxy: bool,
+    pub vaults: Vec<(VaultRow, Address)>,
+}
+
+impl Proxy {
+    /// `None` if the list of vaults or the factory does not answer.
+    pub(super) fn read(address: Address, wallet: Address, answers: &[Option<Bytes>]) -> Option<Self> {
+        let is_owned = returned::<ownerCall>(answers.first()) == Some(wallet);
+        let vaults = listed(&returned::<getCdpsAscCall>(answers.get(1))?, address);
+        Some(Self { address, is_owned, is_proxy: returned::<isProxyCall>(answers.get(2))?, vaults })
     }
 }
 
@@ -103,9 +150,10 @@ fn hint(contract: Address, topic0: B256, naming: Naming) -> Hint {
     Hint { contract, topic0, naming, explained_by: &[] }
 }
 
-fn listed(list: &getCdpsAscReturn) -> Vec<VaultRow> {
+/// The vaults in a list of `holder`.
+fn listed(list: &getCdpsAscReturn, holder: Address) -> Vec<(VaultRow, Address)> {
     let vaults = list.ids.iter().zip(&list.urns).zip(&list.ilks);
-    vaults.map(|((id, urn), ilk)| (B256::from(*id), *urn, *ilk)).collect()
+    vaults.map(|((id, urn), ilk)| ((B256::from(*id), *urn, *ilk), holder)).collect()
 }
 
 /// The vault with this number, read from the answers to the calls for it.
@@ -136,10 +184,16 @@ impl LendingTerms for Contracts {
         false
     }
 
-    /// The logs in which a wallet receives a vault, and in which a vault changes its owner.
+    /// The logs in which a wallet receives a vault or a proxy, and in which a vault changes its owner.
     fn hints(&self) -> Vec<Hint> {
         let at = |topic0, topic| hint(self.manager, topic0, Naming::At(topic));
-        vec![at(NEW_VAULT, 2), at(GIVE, 2), at(GIVE, 1)]
+        vec![
+            at(NEW_VAULT, 2),
+            at(GIVE, 3),
+            at(GIVE, 2),
+            hint(Address::ZERO, NEW_OWNER, Naming::Emitter(1)),
+            hint(self.vat, GRAB, Naming::Never { topic: 3, word: self.end.into_word() }),
+        ]
     }
 
     fn aliases<'a>(

@@ -3,7 +3,8 @@
 use alloy::primitives::{Bytes, I256, LogData, address, b256};
 
 use super::{
-    events::{GIVE, NEW_VAULT},
+    events::{GIVE, NEW_OWNER, NEW_VAULT},
+    parts::{held_by, urn_of},
     *,
 };
 use crate::{
@@ -15,11 +16,19 @@ use assay_domain::{Address, U256};
 const ME: B256 = B256::new(word(0xaa));
 const PROXY: B256 = B256::new(word(0xab));
 const OTHER: B256 = B256::new(word(0xbb));
+const END: B256 = B256::new(word(0xee));
 const URN: B256 = B256::new(word(0x01));
-const ILK: B256 = B256::repeat_byte(b'E');
+const ILK: B256 = kind(b'E');
 const VAULT: B256 = B256::with_last_byte(7);
 const MANAGER: Address = Address::repeat_byte(0x30);
 const VAT: Address = Address::repeat_byte(0x20);
+
+/// A kind of collateral.
+const fn kind(letter: u8) -> B256 {
+    let mut bytes = [0; 32];
+    (bytes[0], bytes[1], bytes[2]) = (letter, b'-', b'A');
+    B256::new(bytes)
+}
 
 /// An address as a word.
 const fn word(byte: u8) -> [u8; 32] {
@@ -67,26 +76,43 @@ fn new_vault(block: u64, owner: B256) -> Log {
 }
 
 fn give(block: u64, to: B256) -> Log {
-    log(MANAGER, block, [GIVE, VAULT, to, B256::ZERO], Vec::new())
+    log(MANAGER, block, [GIVE, OTHER, VAULT, to], Vec::new())
 }
 
-/// The hints of a wallet with a proxy and a vault.
+/// A proxy has a new owner.
+fn owned(block: u64, by: B256) -> Log {
+    let mut log = log(Address::from_word(PROXY), block, [NEW_OWNER, by, B256::ZERO, B256::ZERO], Vec::new());
+    log.inner.data = LogData::new_unchecked(vec![NEW_OWNER, by], Bytes::new());
+    log
+}
+
+/// The hints of a wallet with a proxy from the beginning and a vault.
 fn aliases(is_owned: bool) -> Vec<Hint> {
+    of_account(is_owned, Alias::Account)
+}
+
+fn of_account(is_owned: bool, of_proxy: Alias) -> Vec<Hint> {
     let hint = |contract, topic0, topic, word, of| Hint {
         contract,
         topic0,
         naming: Naming::Alias { topic, word, of },
         explained_by: &[],
     };
-    let vault = Alias::Part { id: VAULT, kind: ILK, is_owned };
+    let vault = Alias::Part { id: VAULT, kind: ILK, holder: is_owned.then_some(PROXY) };
+    let never = Naming::Never { topic: 3, word: END };
+    let end = Hint { contract: VAT, topic0: GRAB, naming: never, explained_by: &[] };
+    let proxy = |contract, topic0, topic| hint(contract, topic0, topic, PROXY, of_proxy);
     vec![
-        hint(MANAGER, NEW_VAULT, 2, PROXY, Alias::Account),
-        hint(MANAGER, GIVE, 2, PROXY, Alias::Account),
+        end,
+        proxy(MANAGER, NEW_VAULT, 2),
+        proxy(MANAGER, GIVE, 3),
+        proxy(VAT, FROB, 2),
+        proxy(VAT, GRAB, 2),
         hint(VAT, FROB, 2, URN, vault),
         hint(VAT, GRAB, 2, URN, vault),
         hint(VAT, FORK, 2, URN, vault),
         hint(VAT, FORK, 3, URN, vault),
-        hint(MANAGER, GIVE, 1, VAULT, vault),
+        hint(MANAGER, GIVE, 2, VAULT, vault),
     ]
 }
 
@@ -117,12 +143,14 @@ fn one_call_can_be_two_events_and_a_seizure_is_one() {
         // Collateral left by a shutdown.
         grab(5, URN, -60, 0),
         frob(6, OTHER, 5, 5),
+        // Settled by a shutdown.
+        call(7, [GRAB, ILK, URN, END], 4, -7, -15),
     ];
     let (events, sums) = read(&logs, &aliases(true), None);
     assert_eq!(events, [(Supply, 1), (Borrow, 1), (Withdraw, 2), (Repay, 2), (Liquidation, 4), (Withdraw, 5)]);
-    assert_eq!(net(&sums, Side::Collateral, Asset::Market(VAULT)), 0);
-    assert_eq!(net(&sums, Side::Debt, Asset::Shares(VAULT)), 15);
-    assert_eq!(net(&sums, Side::Supply, Asset::Shares(VAULT)), 1);
+    assert_eq!(net(&sums, Side::Collateral, Asset::Market(VAULT)), -7);
+    assert_eq!(net(&sums, Side::Debt, Asset::Shares(VAULT)), 0);
+    assert_eq!(net(&sums, Side::Supply, Asset::Shares(held_by(VAULT, PROXY, ME))), 1);
     assert_eq!(read(&logs[..6], &[], None).0, [], "nobody's without its vault");
 }
 
@@ -150,25 +178,63 @@ fn events_are_of_the_owner_after_their_block() {
     ];
     let (events, sums) = read(&logs, &aliases(false), None);
     assert_eq!(events, [(Supply, 4), (Supply, 6)]);
-    assert_eq!(net(&sums, Side::Supply, Asset::Shares(VAULT)), 0);
+    let shares = |sums: &Sums| [VAULT, held_by(VAULT, PROXY, ME)].map(|id| net(sums, Side::Supply, Asset::Shares(id)));
+    assert_eq!(shares(&sums), [0, 0]);
     // In parts: the later one knows the amounts before it.
     let (first, sums) = read(&logs[..4], &aliases(false), None);
     let (second, rest) = read(&logs[4..], &aliases(false), Some(Before { next: 5, sums: &sums }));
     assert_eq!([first, second].concat(), events);
-    assert_eq!(net(&sums.clone().then(&rest), Side::Supply, Asset::Shares(VAULT)), 0);
+    assert_eq!(shares(&sums.clone().then(&rest)), [0, 0]);
     // Blocks that were read before change nothing.
     let before = Before { next: 5, sums: &sums };
     let (_, rest) = read(&logs, &aliases(false), Some(before));
-    assert_eq!(net(&sums.clone().then(&rest), Side::Supply, Asset::Shares(VAULT)), 0);
+    assert_eq!(shares(&sums.clone().then(&rest)), [0, 0]);
+}
+
+#[test]
+fn an_urn_of_a_proxy_is_a_part_of_its_own() {
+    let logs = [frob(1, ME, 100, 40), fork(2, URN, PROXY, 60, 30), grab(3, PROXY, -20, -10), frob(4, PROXY, -1, 0)];
+    let (events, sums) = read(&logs, &aliases(true), None);
+    assert_eq!(events, [(Supply, 1), (Borrow, 1), (Liquidation, 3), (Withdraw, 4)]);
+    let ids = [ILK, VAULT, urn_of(ILK, PROXY, ME)];
+    assert_eq!(ids.map(|id| net(&sums, Side::Debt, Asset::Shares(id))), [40, -30, 20]);
+    assert_eq!(ids.map(|id| net(&sums, Side::Collateral, Asset::Market(id))), [100, -60, 39]);
+}
+
+#[test]
+fn a_proxy_acts_for_its_new_owner_from_then_on() {
+    let logs = [
+        owned(1, OTHER),
+        new_vault(2, PROXY),
+        frob(3, URN, 100, 40),
+        frob(4, PROXY, 9, 0),
+        owned(5, ME),
+        frob(6, URN, 0, -5),
+        frob(7, PROXY, 0, 3),
+    ];
+    let received = of_account(true, Alias::Received);
+    let (events, sums) = read(&logs, &received, None);
+    assert_eq!(events, [(Repay, 6), (Borrow, 7)]);
+    assert_eq!(net(&sums, Side::Debt, Asset::Shares(VAULT)), 35);
+    assert_eq!(net(&sums, Side::Supply, Asset::Shares(PROXY)), 1);
+    // In parts.
+    let (first, sums) = read(&logs[..5], &received, None);
+    let (second, _) = read(&logs[5..], &received, Some(Before { next: 6, sums: &sums }));
+    assert_eq!([first, second].concat(), events);
+    // Before the proxy is known, its log makes it known.
+    let (events, sums) = read(&logs, &[], None);
+    assert_eq!((events, net(&sums, Side::Supply, Asset::Shares(PROXY))), (vec![], 1));
 }
 
 /// The index's entries for a word in `logs`.
 fn indexed(logs: &[Log], word: B256) -> Vec<Entry> {
     let (own, hints): (Vec<&Log>, Vec<&Log>) = logs.iter().partition(|log| log.address() == VAT);
+    let listed = aliases(true).into_iter().filter(|hint| !hint.is_alias()).collect::<Vec<_>>();
     let named = |log: &&&Log| log.topics()[1..].contains(&word);
     let evidence = Evidence {
         own: own.iter().filter(named).copied().collect(),
         hints: hints.iter().filter(named).copied().collect(),
+        listed: &listed,
         ..Evidence::default()
     };
     let time = |log: &Log| log.block_number.unwrap();
@@ -194,29 +260,46 @@ fn an_index_says_the_same() {
         fork(8, URN, ME, 1, 0),
         give(9, OTHER),
         frob(10, URN, -99, 0),
-        give(11, ME),
-        frob(12, URN, 0, 5),
+        owned(11, ME),
+        frob(12, PROXY, 8, 0),
+        give(13, PROXY),
+        frob(14, URN, 0, 5),
+        call(15, [GRAB, ILK, URN, END], 4, -1, -5),
     ];
-    let (events, sums) = read(&logs, &aliases(true), None);
-    assert_eq!(events, [(Supply, 4), (Liquidation, 6), (Supply, 7), (Borrow, 12)]);
-    let of = [ME, PROXY, URN, VAULT].map(|word| (word, indexed(&logs, word)));
-    let of_words: Vec<(B256, &[Entry])> = of.iter().map(|(word, entries)| (*word, entries.as_slice())).collect();
-    let joined = MakerVaults.joined(&of_words, &aliases(true)).unwrap();
-    let (mut told, mut added) = (Vec::new(), Sums::default());
-    for Entry { block, what } in joined {
-        match what {
-            What::Event { kind, .. } => told.push((kind, block)),
-            What::Moved(moved) => added.add(&moved),
-            What::Incomplete { .. } => unreachable!(),
+    for (of_proxy, expected) in [
+        (Alias::Account, vec![(Supply, 4), (Liquidation, 6), (Supply, 7), (Supply, 12), (Borrow, 14)]),
+        (Alias::Received, vec![(Supply, 4), (Supply, 7), (Supply, 12), (Borrow, 14)]),
+    ] {
+        let hints = of_account(true, of_proxy);
+        let (events, sums) = read(&logs, &hints, None);
+        assert_eq!(events, expected);
+        let of = [ME, PROXY, URN, VAULT].map(|word| (word, indexed(&logs, word)));
+        let of_words: Vec<(B256, &[Entry])> = of.iter().map(|(word, entries)| (*word, entries.as_slice())).collect();
+        let joined = MakerVaults.joined(&of_words, &hints).unwrap();
+        let (mut told, mut added) = (Vec::new(), Sums::default());
+        for Entry { block, what } in joined {
+            match what {
+                What::Event { kind, .. } => told.push((kind, block)),
+                What::Moved(moved) => added.add(&moved),
+                What::Incomplete { .. } => unreachable!(),
+            }
         }
+        assert_eq!(told, events);
+        assert_eq!(added, sums);
     }
-    assert_eq!(told, events);
-    assert_eq!(added, sums);
     // Anybody can add collateral of another kind to an urn.
-    let foreign = call(13, [FROB, B256::repeat_byte(b'W'), URN, URN], 4, 1, 0);
+    let foreign = call(13, [FROB, kind(b'W'), URN, URN], 4, 1, 0);
     let entries = indexed(&[foreign], URN);
     let of_words = [(ME, &[][..]), (PROXY, &[][..]), (URN, entries.as_slice()), (VAULT, &[][..])];
     assert_eq!(MakerVaults.joined(&of_words, &aliases(true)), None);
+}
+
+/// A log of the manager on Ethereum: the selector, the caller, the vault and its new owner.
+#[test]
+fn the_manager_logs_its_caller_first() {
+    let [caller, to] = [ME, PROXY];
+    let log = log(MANAGER, 1, [GIVE, caller, VAULT, to], Vec::new());
+    assert_eq!(events::given(&log), Some(events::Given { id: VAULT, to, is_new: false }));
 }
 
 /// A repayment on Ethereum in the kind YFI-A, for an urn without a vault.
@@ -228,7 +311,7 @@ fn a_log_of_the_real_contract_is_read() {
     let words = [U256::from(32).to_be_bytes::<32>(), U256::from(224).to_be_bytes::<32>()].concat();
     let mut data = [&words[..], &FROB[..4], &ilk[..], &urn[..], &urn[..], &urn[..], &[0; 32], &debt[..]].concat();
     data.resize(288, 0);
-    let (kind, told) = change(&log(VAT, 1, [FROB, ilk, urn, urn], data), urn).unwrap();
+    let (kind, told) = change(&log(VAT, 1, [FROB, ilk, urn, urn], data), urn, &[]).unwrap();
     assert_eq!((kind, told.kinds, told.collateral), (ilk, [None, Some(Repay)], I256::ZERO));
     assert_eq!(told.debt, -I256::try_from(7_229_675_416_790_010_075_676_148_u128).unwrap());
 }

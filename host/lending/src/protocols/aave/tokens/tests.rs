@@ -125,6 +125,24 @@ fn who_lets_a_gateway_withdraw_has_withdrawn() {
 }
 
 #[test]
+fn what_a_gateway_withdraws_for_another_is_not_its_own() {
+    let (given, taken) = (transfer(OTHER, WALLET, 1), withdraw(WALLET, ASSET, 3));
+    assert!(!explained(&given, &[&taken], &[]), "the receipt shows whether it was seized");
+    let of = |hints: &[Log], receipts: &[Log]| read(std::slice::from_ref(&taken), hints, receipts).0;
+    assert_eq!(of(std::slice::from_ref(&given), std::slice::from_ref(&taken)), []);
+    // Its own aTokens, those of a later transfer, and those that it seized.
+    let seized =
+        log(POOL, &[LIQUIDATION, ASSET.into_word(), OTHER.into_word(), OTHER.into_word()], &[50, 100, 0, 1], 2);
+    for (hints, receipts) in [
+        (vec![], vec![]),
+        (vec![transfer(OTHER, WALLET, 4)], vec![taken.clone()]),
+        (vec![given], vec![seized, taken.clone()]),
+    ] {
+        assert_eq!(of(&hints, &receipts), [EventKind::Withdraw]);
+    }
+}
+
+#[test]
 fn a_liquidator_who_withdraws_what_was_seized_does_it_for_himself() {
     let (seized, taken) = (transfer(WALLET, OTHER, 1), withdraw(OTHER, ASSET, 4));
     let found = (vec![EventKind::Liquidation], amounts(&[-100]));

@@ -1,0 +1,106 @@
+//! A second opinion on histories whose position does not show every missing log: another endpoint is asked for the same
+//! logs.
+
+use std::collections::HashSet;
+
+use alloy::rpc::types::Log;
+use futures::future::try_join_all;
+
+use super::Pass;
+use crate::{
+    figures::{hints::Hint, record::Unexplained},
+    history::{events::FoundLogs, second::Opinion},
+    market::Market,
+};
+use assay_domain::Address;
+use assay_evm::{Fault, Span};
+
+impl Pass<'_> {
+    /// Whether a log names a part of the wallet's position that may not be known otherwise.
+    pub(super) fn names_parts(&self, log: &Log) -> bool {
+        let wallet = self.plan.wallet.into_word();
+        self.naming_markets().any(|(market, hints)| {
+            market.is_own(log, wallet) || hints.iter().any(|hint| !hint.is_alias() && hint.is(log, wallet))
+        })
+    }
+
+    /// Removes the logs of markets in which the meaning of other logs, which were counted, depends on them. These
+    /// histories are read again.
+    fn doubt_owners(&mut self, logs: &mut Vec<Log>) {
+        let wallet = self.plan.wallet.into_word();
+        let markets = self.reader.markets.iter().zip(self.plan.hints.iter()).zip(&mut self.ledger.entries);
+        for ((market, hints), entry) in markets.filter(|((market, _), _)| market.protocol.aliases().is_some()) {
+            let is_of =
+                |log: &Log| market.is_own(log, wallet) || hints.iter().flatten().any(|hint| hint.is(log, wallet));
+            if logs.iter().any(is_of) {
+                entry.unexplained = Some(Unexplained::LogsMissing);
+                logs.retain(|log| !is_of(log));
+            }
+        }
+    }
+
+    /// The contracts with such logs.
+    fn naming_contracts(&self) -> HashSet<Address> {
+        let contracts = |(market, hints): (&Market, &[Hint])| {
+            let of_hints = hints.iter().filter(|hint| !hint.is_alias()).map(|hint| hint.contract);
+            of_hints.chain([market.config.address]).collect::<Vec<_>>()
+        };
+        self.naming_markets().flat_map(contracts).collect()
+    }
+
+    /// The markets whose position has parts that only logs name, with their hints.
+    fn naming_markets(&self) -> impl Iterator<Item = (&Market, &[Hint])> {
+        let markets = self.reader.markets.iter().zip(self.plan.hints.iter());
+        let read = markets.filter_map(|(market, hints)| Some((market, hints.as_deref()?)));
+        read.filter(|(market, _)| market.protocol.profile().names_its_parts)
+    }
+
+    /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
+    /// with a history, asks only for logs that name parts of positions, because the position does not show every
+    /// missing one. Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked
+    /// for parts of it.
+    pub(super) async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
+        let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
+            return Ok(());
+        };
+        let mut queries = self.plan.queries.clone();
+        if !self.is_empty {
+            let naming = self.naming_contracts();
+            queries.retain(|query| {
+                query.addresses.is_empty() || query.addresses.iter().any(|contract| naming.contains(contract))
+            });
+            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| naming.contains(contract)));
+        }
+        if from > through || queries.is_empty() {
+            return Ok(());
+        }
+        let span = Span { from, to: through };
+        let asked = queries.iter().map(|query| other.believed_logs(query, span));
+        // The other logs show the part, and its missing amount shows in the position.
+        let is_empty = self.is_empty;
+        let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
+        let is_new = |log: &Log| !is_known(log) && (is_empty || self.names_parts(log));
+        let answer =
+            try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
+        self.reader.count_opinion(match &answer {
+            Ok(logs) if logs.is_empty() => Opinion::Confirmed,
+            Ok(_) => Opinion::Contradicted,
+            Err(_) => Opinion::Unanswered,
+        });
+        let mut logs = answer.unwrap_or_default();
+        if !is_empty {
+            self.doubt_owners(&mut logs);
+        }
+        if !logs.is_empty() {
+            tracing::warn!(
+                chain = self.reader.chain,
+                logs = logs.len(),
+                "an endpoint left out logs of a wallet, which another returned"
+            );
+            let receipts = self.reader.receipts(&self.plan, &logs).await?;
+            let found = FoundLogs { logs, receipts, is_unscoped: false };
+            self.count(self.extract(found)).await?;
+        }
+        Ok(())
+    }
+}
