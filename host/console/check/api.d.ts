@@ -78,6 +78,9 @@ export interface Requests {
     "post sandbox/score/address/{address}": OffChain;
     "post score/address/{address}": OffChain;
     "post score/address/{address}/what-if": WhatIfRequest;
+    "post watches": NewWatch;
+    "patch watches/{watch_id}": WatchChange;
+    "post watches/{watch_id}/replay": WatchReplay;
 }
 
 export interface components {
@@ -648,6 +651,24 @@ export interface components {
             shares?: components["schemas"]["NewShare"][] | null;
             why?: string | null;
         };
+        NewWatch: {
+            address: string;
+            every_s?: number | null;
+            fires_at_once?: boolean | null;
+            until?: string | null;
+            url?: string | null;
+            when: components["schemas"]["NewWatchTrigger"][];
+        };
+        NewWatchTrigger: {
+            above?: number | null;
+            below?: unknown;
+            clear_above?: number | null;
+            clear_below?: number | null;
+            horizon_days?: number | null;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            model_version?: string | null;
+        };
         Nft: {
             chain_id: number;
             collection: string;
@@ -746,6 +767,7 @@ export interface components {
             assets: components["schemas"]["PositionAsset"][];
             borrowed: number;
             chain_id: number;
+            delegations?: components["schemas"]["Delegation"][] | null;
             e_mode?: components["schemas"]["EMode"] | null;
             health_factor?: number | null;
             isolated: boolean;
@@ -861,18 +883,13 @@ export interface components {
             wallets: number;
         };
         Reason: {
-            applicant_text: string;
             code: string;
-            factor: string;
-            points_lost: number;
-            points_possible: number;
-            rank: number;
-            text: string;
+            message: string;
         };
         Reasons: {
             clamp?: components["schemas"]["Clamp"];
             reason_codes?: string;
-            reasons?: components["schemas"]["Reason"][];
+            reasons?: components["schemas"]["ScoreReason"][];
         };
         Refused: {
             code: string;
@@ -976,6 +993,15 @@ export interface components {
             reason?: string;
             score?: number;
             state: string;
+        };
+        ScoreReason: {
+            applicant_text: string;
+            code: string;
+            factor: string;
+            points_lost: number;
+            points_possible: number;
+            rank: number;
+            text: string;
         };
         ScoreWeek: {
             from: string;
@@ -1409,6 +1435,8 @@ export type NewKey = components['schemas']['NewKey'];
 export type NewKeyPin = components['schemas']['NewKeyPin'];
 export type NewShare = components['schemas']['NewShare'];
 export type NewSplit = components['schemas']['NewSplit'];
+export type NewWatch = components['schemas']['NewWatch'];
+export type NewWatchTrigger = components['schemas']['NewWatchTrigger'];
 export type Nft = components['schemas']['Nft'];
 export type NotApplicable = components['schemas']['NotApplicable'];
 export type OffChain = components['schemas']['OffChain'];
@@ -1456,6 +1484,7 @@ export type ScoreChange = components['schemas']['ScoreChange'];
 export type ScoreDifference = components['schemas']['ScoreDifference'];
 export type ScoreHistory = components['schemas']['ScoreHistory'];
 export type ScorePoint = components['schemas']['ScorePoint'];
+export type ScoreReason = components['schemas']['ScoreReason'];
 export type ScoreWeek = components['schemas']['ScoreWeek'];
 export type Scores = components['schemas']['Scores'];
 export type ScoresSummary = components['schemas']['ScoresSummary'];
