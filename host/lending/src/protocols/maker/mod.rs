@@ -18,6 +18,7 @@ mod math;
 mod owners;
 mod parts;
 mod position;
+mod proxy;
 mod terms;
 
 use alloy::rpc::types::Log;

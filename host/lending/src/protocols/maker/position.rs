@@ -14,7 +14,7 @@ use super::{
     math::{RAY, WAD, accrued},
     owners::WalletNames,
     parts,
-    terms::Proxy,
+    proxy::Proxy,
 };
 use crate::{
     asset::Asset,

@@ -10,6 +10,7 @@ use super::{
     events::{FORK, FROB, GIVE, GRAB, NEW_OWNER, NEW_VAULT},
     parts,
     position::Holdings,
+    proxy::{Proxy, VaultRow, listed},
 };
 use crate::{
     figures::{
@@ -23,11 +24,6 @@ use assay_evm::{Block, Call, Client, Fault, returned};
 
 sol! {
     function proxies(address owner) external view returns (address proxy);
-    function owner() external view returns (address owner);
-    function isProxy(address proxy) external view returns (bool answer);
-    #[derive(Debug)]
-    function getCdpsAsc(address manager, address guy)
-        external view returns (uint256[] ids, address[] urns, bytes32[] ilks);
     function urns(uint256 cdp) external view returns (address urn);
     function ilks(uint256 cdp) external view returns (bytes32 ilk);
 }
@@ -44,7 +40,7 @@ impl Contracts {
     ) -> Result<Option<Vec<Hint>>, Fault> {
         let first = vec![Call::new(self.registry, &proxiesCall { owner: wallet }), self.list(wallet)];
         let answers = client.shared_calls(first, at.hash).await?;
-        let first = returned::<proxiesCall>(answers.first()).zip(returned::<getCdpsAscCall>(answers.get(1)));
+        let first = returned::<proxiesCall>(answers.first()).zip(listed(answers.get(1), wallet));
         let Some((built, own)) = first else { return Ok(None) };
         let mut proxies: Vec<(Address, bool)> = Vec::new();
         if !built.is_zero() && built != wallet {
@@ -58,7 +54,7 @@ impl Contracts {
         second.extend(proxies.iter().flat_map(|(proxy, _)| self.of_proxy(*proxy)));
         let answers = if second.is_empty() { Vec::new() } else { client.shared_calls(second, at.hash).await? };
         let (of_numbers, of_proxies) = answers.split_at(once.len().saturating_mul(2).min(answers.len()));
-        let mut vaults: Vec<_> = listed(&own, wallet);
+        let mut vaults = own;
         let mut hints = Vec::new();
         for ((proxy, is_built), answers) in proxies.into_iter().zip(of_proxies.chunks(3)) {
             let Some(proxy) = Proxy::read(proxy, wallet, answers) else { return Ok(None) };
@@ -106,17 +102,6 @@ impl Contracts {
         [of_urn(FROB, 2), of_urn(GRAB, 2), of_urn(FORK, 2), of_urn(FORK, 3), given]
     }
 
-    /// The call for the vaults of an account.
-    fn list(&self, guy: Address) -> Call {
-        Call::new(self.lists, &getCdpsAscCall { manager: self.manager, guy })
-    }
-
-    /// The calls for [`Proxy::read`].
-    pub(super) fn of_proxy(&self, proxy: Address) -> [Call; 3] {
-        let is_proxy = Call::new(self.factory, &isProxyCall { proxy });
-        [Call::new(proxy, &ownerCall {}), self.list(proxy), is_proxy]
-    }
-
     /// The calls for the urn of a vault and its kind of collateral.
     fn of_number(&self, id: B256) -> [Call; 2] {
         let cdp = U256::from_be_bytes(id.0);
@@ -124,36 +109,8 @@ impl Contracts {
     }
 }
 
-/// What contracts say of an account that may be a proxy of a wallet.
-pub(super) struct Proxy {
-    address: Address,
-    /// Whether it names the wallet as its owner, as any contract can.
-    pub is_owned: bool,
-    /// Whether the factory built it, so that it acts only for its owner.
-    pub is_proxy: bool,
-    pub vaults: Vec<(VaultRow, Address)>,
-}
-
-impl Proxy {
-    /// `None` if the list of vaults or the factory does not answer.
-    pub(super) fn read(address: Address, wallet: Address, answers: &[Option<Bytes>]) -> Option<Self> {
-        let is_owned = returned::<ownerCall>(answers.first()) == Some(wallet);
-        let vaults = listed(&returned::<getCdpsAscCall>(answers.get(1))?, address);
-        Some(Self { address, is_owned, is_proxy: returned::<isProxyCall>(answers.get(2))?, vaults })
-    }
-}
-
-/// The number, the urn and the kind of collateral of a vault.
-type VaultRow = (B256, Address, B256);
-
 fn hint(contract: Address, topic0: B256, naming: Naming) -> Hint {
     Hint { contract, topic0, naming, explained_by: &[] }
-}
-
-/// The vaults in a list of `holder`.
-fn listed(list: &getCdpsAscReturn, holder: Address) -> Vec<(VaultRow, Address)> {
-    let vaults = list.ids.iter().zip(&list.urns).zip(&list.ilks);
-    vaults.map(|((id, urn), ilk)| ((B256::from(*id), *urn, *ilk), holder)).collect()
 }
 
 /// The vault with this number, read from the answers to the calls for it.
