@@ -14,6 +14,8 @@ export interface Answers {
     "put admin/models/{kind}/challengers": Roles;
     "put admin/models/{kind}/champion": Roles;
     "post admin/models/{kind}/rollback": Roles;
+    "get admin/models/{kind}/split": Split;
+    "put admin/models/{kind}/split": Split;
     "get admin/scores/{id}": AuditedProvenance;
     "get admin/status": Status;
     "get agents": Agents;
@@ -63,6 +65,7 @@ export interface Requests {
     "put admin/models/{kind}/challengers": SeveralVersions;
     "put admin/models/{kind}/champion": OneVersion;
     "post admin/models/{kind}/rollback": RollBack;
+    "put admin/models/{kind}/split": NewSplit;
     "post agents/{agent_id}/reputation": Submission;
     "post models/credit/score": OwnFeatures;
     "post report/address/{address}": OffChainReport;
@@ -121,6 +124,8 @@ export interface components {
             timestamp: string;
             unread?: string[];
         };
+        /** @enum {string} */
+        AssetSide: "collateral" | "deposit" | "debt";
         Assets: {
             nfts: components["schemas"]["Nft"][];
             tokens: components["schemas"]["Token"][];
@@ -374,6 +379,10 @@ export interface components {
             range?: components["schemas"]["RangeMove"] | null;
             score: number;
         };
+        EMode: {
+            category: number;
+            label?: string | null;
+        };
         EndpointStatus: {
             answers: number;
             current: boolean;
@@ -507,6 +516,11 @@ export interface components {
             units?: number | null;
             used?: number | null;
         };
+        KeyPin: {
+            key: string;
+            until: string;
+            version: string;
+        };
         Keys: {
             count: number;
             keys: components["schemas"]["Key"][];
@@ -517,9 +531,12 @@ export interface components {
             score?: number | null;
         };
         LiquidationPrice: {
-            asset: string;
+            asset?: string | null;
+            liquidation_price_usd?: number;
             market: string;
             percent_of_price?: number | null;
+            price_usd?: number;
+            token?: string;
         };
         MeanScore: {
             address: string[];
@@ -597,6 +614,24 @@ export interface components {
             rate?: number | null;
             scopes?: components["schemas"]["Scope"][] | null;
             units?: number | null;
+        };
+        NewKeyPin: {
+            key: string;
+            until: string;
+            version: string;
+        };
+        NewShare: {
+            percent: number;
+            ramp?: number[];
+            step_seconds?: number | null;
+            version: string;
+        };
+        NewSplit: {
+            choosers?: string[] | null;
+            force?: boolean | null;
+            pins?: components["schemas"]["NewKeyPin"][] | null;
+            shares?: components["schemas"]["NewShare"][] | null;
+            why?: string | null;
         };
         Nft: {
             chain_id: number;
@@ -693,12 +728,16 @@ export interface components {
             usd?: number | null;
         };
         PoolPosition: {
+            assets: components["schemas"]["PositionAsset"][];
             borrowed: number;
             chain_id: number;
+            e_mode?: components["schemas"]["EMode"] | null;
             health_factor?: number | null;
+            isolated: boolean;
             market?: string | null;
             market_address: string;
             protocol: string;
+            protocol_name: string;
             supplied: number;
         };
         Portfolio: {
@@ -707,6 +746,16 @@ export interface components {
             timestamp: string;
             total_asset_usd: number;
             unread?: string[];
+        };
+        PositionAsset: {
+            address?: string | null;
+            balance: string;
+            liquidation_price?: number | null;
+            liquidation_threshold?: number | null;
+            price_usd?: number | null;
+            side: components["schemas"]["AssetSide"];
+            symbol?: string | null;
+            usd: number;
         };
         /** @enum {string} */
         PriceSource: "feed" | "oracle" | "api" | "pool";
@@ -992,6 +1041,25 @@ export interface components {
             data: components["schemas"]["OffChainData"];
             name: string;
         };
+        Split: {
+            champion?: string | null;
+            choosers: string[];
+            kind: string;
+            pins: components["schemas"]["KeyPin"][];
+            shares: components["schemas"]["SplitShare"][];
+            stopped?: string | null;
+        };
+        SplitRamp: {
+            next_at: string;
+            percents: number[];
+            step_seconds: number;
+        };
+        SplitShare: {
+            forced: boolean;
+            percent: number;
+            ramp?: components["schemas"]["SplitRamp"] | null;
+            version: string;
+        };
         Statement: components["schemas"]["SignedAttestation"] & {
             evidence: string;
             score_id: string;
@@ -1161,6 +1229,7 @@ export type Agents = components['schemas']['Agents'];
 export type AggregatedReport = components['schemas']['AggregatedReport'];
 export type AggregatedSummary = components['schemas']['AggregatedSummary'];
 export type AggregatedTotals = components['schemas']['AggregatedTotals'];
+export type AssetSide = components['schemas']['AssetSide'];
 export type Assets = components['schemas']['Assets'];
 export type Attestation = components['schemas']['Attestation'];
 export type AttestationSigners = components['schemas']['AttestationSigners'];
@@ -1198,6 +1267,7 @@ export type Defi = components['schemas']['Defi'];
 export type DetailOrError = components['schemas']['DetailOrError'];
 export type DetailOrViolations = components['schemas']['DetailOrViolations'];
 export type Difference = components['schemas']['Difference'];
+export type EMode = components['schemas']['EMode'];
 export type EndpointStatus = components['schemas']['EndpointStatus'];
 export type EnhancedReport = components['schemas']['EnhancedReport'];
 export type EnhancedTotals = components['schemas']['EnhancedTotals'];
@@ -1220,6 +1290,7 @@ export type Identity = components['schemas']['Identity'];
 export type IdentitySource = components['schemas']['IdentitySource'];
 export type IndexStatus = components['schemas']['IndexStatus'];
 export type Key = components['schemas']['Key'];
+export type KeyPin = components['schemas']['KeyPin'];
 export type Keys = components['schemas']['Keys'];
 export type LadderRung = components['schemas']['LadderRung'];
 export type LiquidationPrice = components['schemas']['LiquidationPrice'];
@@ -1233,6 +1304,9 @@ export type ModelReference = components['schemas']['ModelReference'];
 export type Models = components['schemas']['Models'];
 export type MultiAddressError = components['schemas']['MultiAddressError'];
 export type NewKey = components['schemas']['NewKey'];
+export type NewKeyPin = components['schemas']['NewKeyPin'];
+export type NewShare = components['schemas']['NewShare'];
+export type NewSplit = components['schemas']['NewSplit'];
 export type Nft = components['schemas']['Nft'];
 export type NotApplicable = components['schemas']['NotApplicable'];
 export type OffChain = components['schemas']['OffChain'];
@@ -1249,6 +1323,7 @@ export type Pool = components['schemas']['Pool'];
 export type PoolEvent = components['schemas']['PoolEvent'];
 export type PoolPosition = components['schemas']['PoolPosition'];
 export type Portfolio = components['schemas']['Portfolio'];
+export type PositionAsset = components['schemas']['PositionAsset'];
 export type PriceSource = components['schemas']['PriceSource'];
 export type PriceStatus = components['schemas']['PriceStatus'];
 export type Promotion = components['schemas']['Promotion'];
@@ -1289,6 +1364,9 @@ export type ShadowReport = components['schemas']['ShadowReport'];
 export type SignedAttestation = components['schemas']['SignedAttestation'];
 export type Skipped = components['schemas']['Skipped'];
 export type Source = components['schemas']['Source'];
+export type Split = components['schemas']['Split'];
+export type SplitRamp = components['schemas']['SplitRamp'];
+export type SplitShare = components['schemas']['SplitShare'];
 export type Statement = components['schemas']['Statement'];
 export type Status = components['schemas']['Status'];
 export type StoreStatus = components['schemas']['StoreStatus'];

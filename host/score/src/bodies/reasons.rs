@@ -26,7 +26,7 @@ pub struct ReasonsBody {
 
 /// Why points were lost.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Reason, example = json!({
+#[schema(as = ScoreReason, example = json!({
     "rank": 1, "code": "POSITION_NEAR_LIQUIDATION", "factor": "Current Position", "points_lost": 96,
     "points_possible": 450, "text": "The debt is high beside the collateral that secures it.",
     "applicant_text": "What you owe is too high beside the collateral that secures it."
