@@ -12,6 +12,11 @@ fn path(wallet: &str) -> String {
     format!("/api/v2/score/address/{}", address(wallet))
 }
 
+/// The features of a served score, whose record is written directly after the answer.
+async fn features(api: &Caller, id: &str) -> Value {
+    api.until(&format!("/api/v2/score/{id}"), |answer| answer.status == 200).await.json()["features"].take()
+}
+
 /// What `what-if` says of each change that `score` found, beside what the score said of it.
 async fn each_change(api: &Caller, path: &str, version: &str, score: &Value) -> Vec<(Value, Value)> {
     let changes = &score["changes"];
@@ -115,7 +120,7 @@ fn features_of_ones_own_are_scored_as_the_wallet_is() {
         let answer = api.get(&format!("{}?model_version=1.4&include_reasons=true", path("leveraged"))).await;
         let id = answer.headers["assay-score-id"].to_str().unwrap().to_owned();
         let score = answer.ok();
-        let mut line = api.get(&format!("/api/v2/score/{id}")).await.ok()["features"].take();
+        let mut line = features(&api, &id).await;
         line["id"] = json!("mine");
         let own = api.post("/api/v2/models/credit/score?model_version=1.4", &line).await.ok();
         for field in ["score", "decile", "range", "model_version", "reasons", "reason_codes"] {
@@ -155,7 +160,7 @@ fn the_command_says_what_the_server_says() {
             .await;
         let id = answer.headers["assay-score-id"].to_str().unwrap().to_owned();
         let score = answer.ok();
-        let line = api.get(&format!("/api/v2/score/{id}")).await.ok()["features"].take();
+        let line = features(&api, &id).await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("wallets.jsonl");
         std::fs::write(&file, format!("{line}\n")).unwrap();
