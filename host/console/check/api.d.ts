@@ -846,18 +846,13 @@ export interface components {
             wallets: number;
         };
         Reason: {
-            applicant_text: string;
             code: string;
-            factor: string;
-            points_lost: number;
-            points_possible: number;
-            rank: number;
-            text: string;
+            message: string;
         };
         Reasons: {
             clamp?: components["schemas"]["Clamp"];
             reason_codes?: string;
-            reasons?: components["schemas"]["Reason"][];
+            reasons?: components["schemas"]["ScoreReason"][];
         };
         Refused: {
             code: string;
@@ -960,6 +955,15 @@ export interface components {
             reason?: string;
             score?: number;
             state: string;
+        };
+        ScoreReason: {
+            applicant_text: string;
+            code: string;
+            factor: string;
+            points_lost: number;
+            points_possible: number;
+            rank: number;
+            text: string;
         };
         ScoreWeek: {
             from: string;
@@ -1354,6 +1358,7 @@ export type ScoreChange = components['schemas']['ScoreChange'];
 export type ScoreDifference = components['schemas']['ScoreDifference'];
 export type ScoreHistory = components['schemas']['ScoreHistory'];
 export type ScorePoint = components['schemas']['ScorePoint'];
+export type ScoreReason = components['schemas']['ScoreReason'];
 export type ScoreWeek = components['schemas']['ScoreWeek'];
 export type Scores = components['schemas']['Scores'];
 export type ScoresSummary = components['schemas']['ScoresSummary'];
