@@ -2,7 +2,7 @@
 
 use assay_tests::{
     devnet::actors::address,
-    service::{Caller, Service, plugins},
+    service::{Caller, Service, plugins, sandbox_config},
 };
 use serde_json::{Value, json};
 
@@ -137,7 +137,8 @@ fn features_of_ones_own_are_scored_as_the_wallet_is() {
 #[test]
 fn a_sandbox_answers_what_if() {
     run(async {
-        let host = Service::sandbox(&plugins());
+        let folder = tempfile::tempdir().unwrap();
+        let host = Service::start_in(folder, &sandbox_config(&plugins()), &["--sandbox"]);
         let api = host.keyed();
         let path = "/api/v2/score/address/0x0000000000000000000000000000000000000003";
         let score = api.get(&format!("{path}?include_reasons=true&include_changes=true")).await.ok();
