@@ -5,30 +5,43 @@ import { Mark } from "../parts.js";
 import { RANGES, count, range, signed } from "../words.js";
 import { Bar } from "../charts/bars.js";
 
-/** @typedef {(Api.Factor & { points?: undefined; possible?: undefined }) | Api.WeighedFactor} Factor */
+/** @typedef {Api.Factor | Api.WeighedFactor} Factor */
 
-/** The points that every wallet starts with. */
+/** The points that every wallet starts with, and the highest score. */
 const BASE = RANGES[0][1];
+const MOST = 1000;
 
 /** @param {Factor} factor */
-const summand = ({ points = 0 }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`;
+const summand = ({ points }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`;
 
-/** @param {{ factors?: Factor[]; total: number }} props */
-export function Factors({ factors, total }) {
+/** @param {{ reason?: Api.ScoreReason }} props */
+function Why({ reason }) {
+  if (!reason) return null;
+  const { rank, code, text } = reason;
+  return html`<span class="faint" title=${text}>Reason ${rank}: <code>${code}</code></span>`;
+}
+
+/**
+ * The factors, each with the reason for the points that it lost.
+ * @param {{ factors?: Factor[]; reasons?: Api.ScoreReason[]; total: number }} props
+ */
+export function Factors({ factors, reasons, total }) {
   if (!factors?.length) return html`<p class="faint">This model names no factors.</p>`;
-  const weighed = factors.every(({ points }) => points !== undefined);
+  // The factors of a mock do not add up to its score.
+  const sum = factors.reduce((all, { points }) => all + points, BASE);
+  const adds = Math.min(Math.max(sum, BASE), MOST) === total;
   return html`<section class="card">
     <div class="totals">
       <h2>Factors</h2>
-      ${weighed && html`<span class="faint">${BASE} to begin with${factors.map(summand)}; the score is ${total}.</span>`}
+      ${adds && html`<span class="faint">${BASE} to begin with${factors.map(summand)}; the score is ${total}.</span>`}
     </div>
     <ul class="factors">
       ${factors.map(
         ({ label, rating, description, points, possible }) => html`<li>
           <span class="factor"><b>${label}</b> <${Mark} kind=${`range-${rating}`}>${range(rating)}</${Mark}></span>
-          ${weighed && html`<${Bar} value=${points} most=${possible} />`}
-          ${weighed && html`<span class="points">${signed(points)} of ${count(possible)}</span>`}
-          <p>${description}</p>
+          <${Bar} value=${points} most=${possible} />
+          <span class="points">${signed(points)} of ${count(possible)}</span>
+          <p>${description} <${Why} reason=${reasons?.find(({ factor }) => factor === label)} /></p>
         </li>`,
       )}
     </ul>

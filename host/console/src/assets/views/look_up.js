@@ -87,7 +87,7 @@ const isPending = ({ score, report }) =>
 /** @param {{ address: string }} props */
 function Subject({ address }) {
   const me = useMe();
-  const score = useAsk(path(["score", "address", address], { include_factors: true }));
+  const score = useAsk(path(["score", "address", address], { include_factors: true, include_reasons: true }));
   const report = useAsk(path(["report", "address", address]));
   const [scored, reported] = [score.answer?.body, report.answer?.body];
   const origin = useOrigin(score.answer?.scoreId);
@@ -119,7 +119,7 @@ function Subject({ address }) {
       boosted=${boosted}
       polls=${polls}
     />
-    ${scored && html`<${Factors} factors=${origin?.factors ?? scored.factors} total=${scored.score} />`}
+    ${scored && html`<${Factors} factors=${origin?.factors ?? scored.factors} reasons=${scored.reasons} total=${scored.score} />`}
     <${History} report=${reported} />
     <${Holdings} report=${reported} />
     <${Further} address=${address} score=${scored} report=${reported} boost=${setBoosted}>
