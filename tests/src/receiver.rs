@@ -1,5 +1,5 @@
-//! A receiver of webhooks, as a lender runs one: it records every delivery and checks its signature with its own HMAC. A
-//! test says what it answers.
+//! A receiver of webhooks, as a lender runs one: it records every delivery and checks its signature with its own HMAC.
+//! A test says what it answers.
 
 use std::{
     collections::VecDeque,

@@ -62,6 +62,8 @@ export interface Answers {
     "get watches/{watch_id}": Watch;
     "patch watches/{watch_id}": WatchWithSecret;
     "get watches/{watch_id}/events": WatchEvents;
+    "post watches/{watch_id}/replay": Watch;
+    "post watches/{watch_id}/test": Watch;
 }
 
 /** The JSON that an operation takes. */

@@ -1,5 +1,5 @@
-//! Changes of a watch by its owner. Each is one write that is refused if the watch has changed meanwhile, and then tried
-//! again.
+//! Changes of a watch by its owner. Each is one write, which is refused if the watch has changed meanwhile, and then
+//! tried again.
 
 use std::time::Duration;
 
@@ -110,21 +110,21 @@ impl Watches {
     ///
     /// # Errors
     /// [`WatchError`].
-    pub(crate) async fn test(&self, owner: &str, id: Uuid) -> Result<(), WatchError> {
+    pub(crate) async fn test(&self, owner: &str, id: Uuid) -> Result<Watch, WatchError> {
         let found = self.find(owner, id).await?;
         if found.state.ended_at.is_some() {
             return Err(WatchError::Ended);
         }
         self.0.store.commit(requested(Batch::new(), id, &RequestRecord::Test)?).await?;
         self.0.requested.notify_one();
-        Ok(())
+        Ok(found)
     }
 
     /// Delivers the events from `from` to `to` once more, before all others.
     ///
     /// # Errors
     /// [`WatchError`].
-    pub(crate) async fn replay(&self, owner: &str, id: Uuid, from: u64, to: u64) -> Result<(), WatchError> {
+    pub(crate) async fn replay(&self, owner: &str, id: Uuid, from: u64, to: u64) -> Result<Watch, WatchError> {
         for _ in 0..TRIES {
             let found = self.find(owner, id).await?;
             let (key, last) = (records::delivery(id), found.state.next.saturating_sub(1));
@@ -135,7 +135,7 @@ impl Watches {
             let batch = Batch::new().if_unchanged(&key, known.revision).put(&key, &delivery)?;
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
-                return Ok(());
+                return Ok(Watch { delivery, ..found });
             }
         }
         Err(WatchError::Contended)

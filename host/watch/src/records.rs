@@ -1,5 +1,5 @@
-//! The stored records of watches. The API writes [`WatchRecord`]; the host that holds the lease writes the state and the
-//! events; both change the delivery, by compare-and-swap.
+//! The stored records of watches. The API writes [`WatchRecord`]; the host that holds the lease writes the state and
+//! the events; both change the delivery, by compare-and-swap.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The signatures of Standard Webhooks: `v1`, HMAC-SHA256 by the secret of a watch, and `v1a`, Ed25519 by the key of the
-//! server, which a receiver can check without a secret.
+//! The signatures of Standard Webhooks: `v1`, HMAC-SHA256 by the secret of a watch, and `v1a`, Ed25519 by the key of
+//! the server, which a receiver can check without a secret.
 //!
 //! The crate `standardwebhooks` signs only `v1`, and brings other versions of HMAC, SHA-2 and base64; both signatures
 //! together are the few lines here.

@@ -1,6 +1,11 @@
 //! `/api/v2/watches/{watch_id}`: one watch, its change, its test and its replay.
 
-use axum::{Json, extract::State, http::StatusCode, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -13,6 +18,7 @@ use crate::{
     changes::WatchChange,
     responses,
     trigger::NewTrigger,
+    watches::Watch,
 };
 use assay_http::{
     ApiError,
@@ -135,7 +141,7 @@ pub(crate) async fn remove(
     post, path = "/api/v2/watches/{watch_id}/test", tag = "watches", operation_id = "test_watch",
     params(WatchPath),
     responses(
-        (status = 202, description = "The event follows"),
+        (status = 202, description = "The watch; the event follows", body = WatchBody),
         responses::OneWatch, responses::Changed, responses::Keyed,
     ),
     security(("key" = [])),
@@ -144,9 +150,14 @@ pub(crate) async fn test(
     caller: Caller,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
-) -> Result<StatusCode, ApiError> {
-    state.watches.test(caller.owner(), id).await?;
-    Ok(StatusCode::ACCEPTED)
+) -> Result<Response, ApiError> {
+    accepted(&state, &state.watches.test(caller.owner(), id).await?)
+}
+
+/// The watch, for work that follows.
+fn accepted(state: &WatchRoutes, watch: &Watch) -> Result<Response, ApiError> {
+    let body = WatchBody::of(watch, &state.watches.public_key());
+    Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
 }
 
 /// Delivers events once more, under their ids, before all others. Resumes deliveries that have stopped.
@@ -154,7 +165,7 @@ pub(crate) async fn test(
     post, path = "/api/v2/watches/{watch_id}/replay", tag = "watches", operation_id = "replay_watch",
     params(WatchPath), request_body = ReplayBody,
     responses(
-        (status = 202, description = "The events follow"),
+        (status = 202, description = "The watch; the events follow", body = WatchBody),
         responses::OneWatch, responses::Changed, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
@@ -164,13 +175,12 @@ pub(crate) async fn replay(
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
     mut body: JsonObject,
-) -> Result<StatusCode, ApiError> {
+) -> Result<Response, ApiError> {
     let (from, to) = (body.count("from"), body.count("to"));
     if body.is_good() && from.is_none_or(|from| from == 0 || to.is_some_and(|to| to < from)) {
         body.refuse("from", "give the number of an event, from 1, and not above `to`");
     }
     body.finish()?;
     let from = from.unwrap_or(1);
-    state.watches.replay(caller.owner(), id, from, to.unwrap_or(from)).await?;
-    Ok(StatusCode::ACCEPTED)
+    accepted(&state, &state.watches.replay(caller.owner(), id, from, to.unwrap_or(from)).await?)
 }

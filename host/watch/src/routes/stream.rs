@@ -1,4 +1,5 @@
-//! Events as they come. A client that follows does not count as a request in progress, and disconnecting frees its slot.
+//! Events as they come. A client that follows does not count as a request in progress, and disconnecting frees its
+//! slot.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
