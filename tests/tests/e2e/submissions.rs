@@ -16,7 +16,7 @@ const OTHER: &str = "assay_submissions_other";
 
 /// A second key, whose name is part of the path of the first one's records if these are not told apart.
 fn other() -> String {
-    format!("[[access.keys]]\nname = \"test/x\"\nkey = \"{OTHER}\"\nscopes = [\"submit\"]\nunits = 1000\n")
+    format!("[[access.keys]]\nname = \"test-x\"\nkey = \"{OTHER}\"\nscopes = [\"submit\"]\nunits = 1000\n")
 }
 
 fn ids(list: &Value) -> Vec<String> {

@@ -91,7 +91,7 @@ fn every_wallet_that_did_something_has_a_score_with_five_factors() {
                 ["Wallet Age", "Transaction History", "DeFi Activity", "Asset Holdings", "Repayment History"]
             );
             for factor in score["factors"].as_array().unwrap() {
-                assert_eq!(factor.as_object().unwrap().len(), 3, "label, rating, description");
+                assert_eq!(factor.as_object().unwrap().len(), 5, "label, rating, description, points, possible");
             }
             assert_eq!(
                 (&score["model_version"], &score["provisional"]),
