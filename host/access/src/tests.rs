@@ -111,7 +111,7 @@ async fn a_network_of_ipv6_is_one_caller() {
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
     let access = Access { costs: Costs::new(3, 100), ..fixture().await.access };
-    assert_eq!(PriceClass::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 0, 0, 0]);
+    assert_eq!(PriceClass::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 100, 0, 0]);
 }
 
 #[tokio::test]

@@ -18,8 +18,8 @@ use crate::{Gate, config::WebOrigin, route::Route};
 /// The headers of responses that a page may read, in addition to those that browsers always show.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "payment-required, payment-response, x-payment-response, assay-units-cost, assay-units-left, ratelimit, \
-     ratelimit-policy, retry-after, assay-score-id, assay-model-reason, x-feedback-hash, x-assay-sandbox, x-request-id, age, etag, \
-     www-authenticate",
+     ratelimit-policy, retry-after, assay-score-id, assay-model-reason, x-feedback-hash, x-assay-sandbox, \
+     x-request-id, age, etag, www-authenticate",
 );
 /// The headers of requests that the server reads.
 const ACCEPTED: HeaderValue = HeaderValue::from_static(

@@ -112,8 +112,8 @@ impl From<Fault> for Obstacle {
 pub(crate) struct Profile {
     /// Markets of one family are looked up together.
     pub family: &'static str,
-    /// Raised if more is read from the logs, or the same logs come to mean something else. Stored histories of an earlier
-    /// reading are read once more.
+    /// Raised if more is read from the logs, or the same logs come to mean something else. Stored histories of an
+    /// earlier reading are read once more.
     pub reading: u32,
     /// The logs of a market that name a wallet.
     pub signatures: &'static [Signature],

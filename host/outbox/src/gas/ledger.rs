@@ -4,9 +4,9 @@
 //! A transaction counts at its gas limit times its highest fee, from before it is signed until its outcome is final.
 //! Earlier payments of the payer cover it first; the rest counts against the budget of its class.
 //!
-//! Payments cover losses in the order in which they occur. What they leave uncovered of a payer's transactions in flight
-//! can thus fall on any of them, so each class counts as much of it as its own transactions can cost. Together, losses
-//! never exceed what payments brought plus the budgets.
+//! Payments cover losses in the order in which they occur. What they leave uncovered of a payer's transactions in
+//! flight can thus fall on any of them, so each class counts as much of it as its own transactions can cost. Together,
+//! losses never exceed what payments brought plus the budgets.
 
 use std::{collections::HashMap, time::Duration};
 

@@ -85,7 +85,7 @@ pub(crate) struct WhatIfRequest {
 /// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing
 /// is recorded, and there is no statement of such a score. Without changes, the answer is of the score as it is.
 #[utoipa::path(
-    post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "what_if",
+    post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "try_changes",
     params(SubjectPath, ModelChoice),
     request_body(content = WhatIfRequest, content_type = "application/json"),
     responses(

@@ -384,6 +384,8 @@ fn maker_liquidates_at_the_reported_price() {
         chain.call(ben, maker.manager, &maker::Manager::openCall { ilk: kind.ilk, usr: ben }).await.unwrap();
         let cdp = maker.newest(&chain).await.unwrap();
         let amount = |whole: i64| I256::try_from(whole).unwrap() * I256::try_from(10_i64.pow(18)).unwrap();
+        let urn = chain.view(maker.manager, &maker::Manager::urnsCall { cdp }, chain.head).await.unwrap();
+        maker.queue_collateral(&mut chain, kind, urn, amount(10));
         let frob = maker::Manager::frobCall { cdp, dink: amount(10), dart: amount(10_000) };
         chain.call(ben, maker.manager, &frob).await.unwrap();
         chain.mine_before_now(600).await.unwrap();

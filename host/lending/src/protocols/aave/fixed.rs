@@ -1,6 +1,6 @@
 //! Debt at a fixed rate, in v2: its token stores what was owed at the last change, with the interest until then, and
-//! logs each change with that interest. So the sum of the logged changes equals the stored debt exactly, though the rate
-//! is that of each loan.
+//! logs each change with that interest. So the sum of the logged changes equals the stored debt exactly, though the
+//! rate is that of each loan.
 
 use alloy::{primitives::I256, rpc::types::Log, sol_types::SolEvent};
 

@@ -7,8 +7,8 @@
 //! block. The manager's logs show the owner, and the state must agree with them.
 //!
 //! A proxy belongs to the wallet for which the registry built it, until it is given away. A proxy that a wallet was
-//! given is found by the log of its new owner, which every proxy emits itself, so its contract is not known before. What
-//! the proxy did before that log is not the wallet's. A wallet that had a proxy which another has now is partial.
+//! given is found by the log of its new owner, which every proxy emits itself, so its contract is not known before.
+//! What the proxy did before that log is not the wallet's. A wallet that had a proxy which another has now is partial.
 //!
 //! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy.
 
