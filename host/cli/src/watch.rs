@@ -4,6 +4,7 @@ use std::{thread, time::Duration};
 
 use clap::Args;
 use reqwest::Method;
+use serde_json::Value;
 
 use crate::{Failure, print, remote::Server};
 
@@ -31,12 +32,11 @@ pub(super) fn run(watch: &Watch) -> Result<(), Failure> {
     loop {
         let path = format!("/api/v2/watches/{}/events?after={after}", watch.id);
         let found = remote.ask(Method::GET, &path, None)?;
-        let events = found["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for event in events {
+        for event in found.get("events").and_then(Value::as_array).into_iter().flatten() {
             print(event)?;
         }
-        after = found["last"].as_u64().unwrap_or(after);
-        if found["more"] == true {
+        after = found.get("last").and_then(Value::as_u64).unwrap_or(after);
+        if found.get("more").and_then(Value::as_bool).unwrap_or_default() {
             continue;
         }
         if watch.once {

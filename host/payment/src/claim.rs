@@ -136,7 +136,7 @@ impl X402 {
     async fn arrived_late(&self, earlier: Option<PaymentRecord>, record: &mut PaymentRecord) -> Result<bool, PayError> {
         let start = earlier.and_then(|earlier| earlier.start);
         let (Some(asset), Some(from)) = (&self.inner.asset, start) else { return Ok(false) };
-        let (settled, _) = asset.settled().await?;
+        let settled = asset.settled().await?;
         match asset.authorization_use(&record.authorization, from, settled).await? {
             AuthorizationUse::Paid { transaction, block } if block > from || !self.is_local() => {
                 record.start = start;

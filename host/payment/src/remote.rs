@@ -96,9 +96,9 @@ impl X402 {
         let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return give_up(record) };
         let authorization = record.authorization;
         let read = async {
-            let (settled, time) = asset.settled().await?;
+            let settled = asset.settled().await?;
             let outcome = asset.authorization_use(&authorization, start, settled).await?;
-            Ok::<_, PaymentError>((outcome, time, asset.authorization_state(&authorization).await?))
+            Ok::<_, PaymentError>((outcome, settled.time, asset.authorization_state(&authorization).await?))
         };
         match read.await {
             Ok((AuthorizationUse::Paid { transaction, .. }, ..)) => record.settled(transaction),

@@ -207,8 +207,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
     /// The transaction is of an account that was configured before, and was not seen in a block. Once no block can hold
     /// it any more, the authorization has its last state.
     async fn expired(&self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
-        let (settled, time) = self.asset.settled().await.map_err(chain)?;
-        if !record.is_expired(time, 0) {
+        let settled = self.asset.settled().await.map_err(chain)?;
+        if !record.is_expired(settled.time, 0) {
             return Ok(Step::default());
         }
         let start = record.start.unwrap_or_default();

@@ -69,10 +69,8 @@ impl Told<'_> {
             What::Cleared { series, before, after } => ("cleared", series.as_str(), values(Some(before), after)),
             What::RangeChanged { before, after } => ("range_changed", "", values(Some(before), after)),
             What::Liquidated { series, before, after, liquidation } => {
-                let mut more = values(Some(before), after);
                 let found = liquidation.as_ref().map(|found| json!({ "at": moment(found.at), "usd": found.usd }));
-                more["liquidation"] = found.unwrap_or_default();
-                ("liquidated", series.as_str(), more)
+                ("liquidated", series.as_str(), with(values(Some(before), after), [("liquidation", found.into())]))
             }
             What::Stale { unread, since } => {
                 let named: Vec<&String> = unread.iter().take(MOST_NAMED).collect();
@@ -81,10 +79,8 @@ impl Told<'_> {
             What::Current { stale_since } => ("current", "", json!({ "since": moment(*stale_since) })),
             What::ModelChanged { before, after, fired } => {
                 let version = |sample: &Sample| sample.version.as_ref().map(|version| version.as_str().to_owned());
-                let mut more = values(Some(before), after);
-                more["model_version_before"] = version(before).into();
-                more["fired"] = (*fired).into();
-                ("model_changed", "", more)
+                let more = [("model_version_before", version(before).into()), ("fired", (*fired).into())];
+                ("model_changed", "", with(values(Some(before), after), more))
             }
             What::Retracted { seq, series, after } => {
                 let retracted = event_id(self.watch.id, *seq);
@@ -123,4 +119,11 @@ impl EventRecord {
             *is_final = true.into();
         }
     }
+}
+/// The object `data` with more fields.
+fn with<const N: usize>(mut data: Value, more: [(&str, Value); N]) -> Value {
+    if let Value::Object(fields) = &mut data {
+        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    }
+    data
 }

@@ -2,7 +2,7 @@
 //! events, and the scores that triggers need.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map},
     sync::Arc,
 };
 
@@ -82,9 +82,8 @@ impl WatchesInner {
             };
             for trigger in watch.record.triggers.iter().filter(|trigger| trigger.measure.is_scored()) {
                 let key = (address, trigger.model_version.clone());
-                if !scores.contains_key(&key) {
-                    let score = self.score(snapshot, trigger.model_version.as_ref()).await;
-                    scores.insert(key, score);
+                if let hash_map::Entry::Vacant(vacant) = scores.entry(key) {
+                    vacant.insert(self.score(snapshot, trigger.model_version.as_ref()).await);
                 }
             }
         }

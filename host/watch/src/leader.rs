@@ -35,13 +35,16 @@ const PAGE: usize = 500;
 /// Requests that are read at once.
 const REQUESTS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(500).expect("is not zero");
 
+/// The watches of a group after their evaluation.
+type EvaluatedGroup = Result<Vec<(Uuid, Evaluated)>, StoreError>;
+
 /// The watches of the host that holds the lease.
 struct Leader<'a> {
     watches: &'a Watches,
     lease: &'a Lease,
     entries: BTreeMap<Uuid, Entry>,
     /// The group that is being evaluated; at most one, so that reads of watches leave room for those of requests.
-    evaluating: FuturesUnordered<BoxFuture<'a, Result<Vec<(Uuid, Evaluated)>, StoreError>>>,
+    evaluating: FuturesUnordered<BoxFuture<'a, EvaluatedGroup>>,
     sending: FuturesUnordered<BoxFuture<'a, Sent>>,
     /// Receivers to which a delivery is in progress.
     busy: HashSet<String>,

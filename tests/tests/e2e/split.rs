@@ -372,7 +372,7 @@ async fn hammer(hosts: Arc<RwLock<Vec<Caller>>>, epoch: Arc<AtomicUsize>, log: A
         let id = answer.headers["assay-score-id"].to_str().expect("text").to_owned();
         let mut log = log.lock().unwrap();
         log.served.insert(id, answer.text);
-        if began % 2 == 0 && epoch.load(SeqCst) == began {
+        if began.is_multiple_of(2) && epoch.load(SeqCst) == began {
             log.seen.entry((began, wallet)).or_default().insert(version);
             *log.count.entry(began).or_default() += 1;
         }

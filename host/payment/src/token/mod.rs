@@ -225,16 +225,17 @@ impl Asset {
         Ok(!code.is_empty())
     }
 
-    /// The newest block with enough confirmations, and its time in Unix seconds.
+    /// The newest block with enough confirmations.
     ///
     /// # Errors
     /// [`PaymentError`].
-    pub async fn settled(&self) -> Result<(Block, u64), PaymentError> {
+    pub async fn settled(&self) -> Result<Block, PaymentError> {
         let head = self.client.head().await?;
         let deep = head.number.saturating_sub(self.confirmations);
-        let block =
-            if deep == head.number { head } else { self.client.block(deep).await?.ok_or(Fault::UnknownBlock)? };
-        Ok((block.into(), block.time))
+        if deep == head.number {
+            return Ok(head);
+        }
+        Ok(self.client.block(deep).await?.ok_or(Fault::UnknownBlock)?)
     }
 
     /// How the contract differs from `domain` and `decimals`, after the newest block; empty if it agrees.

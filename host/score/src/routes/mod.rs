@@ -8,6 +8,7 @@ mod one;
 mod paid;
 mod provenance;
 mod several;
+mod show;
 mod statement;
 mod what_if;
 
@@ -26,6 +27,7 @@ use assay_registry::Chosen;
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
 
 pub use one::{OffChain, assets};
+use show::Show;
 
 /// The id with which the same key can read the provenance of a score.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
@@ -43,20 +45,6 @@ pub struct ScoreRoutes {
     pub attestor: Option<Arc<Attestor>>,
     /// The means of payment of a statement.
     pub payments: Payments,
-}
-
-/// What a score shows of how it was made.
-#[derive(Clone, Copy)]
-struct Show {
-    factors: bool,
-    reasons: bool,
-}
-
-impl Show {
-    /// Whether the model is called for words.
-    fn words(self) -> bool {
-        self.factors || self.reasons
-    }
 }
 
 impl FromRef<ScoreRoutes> for Payments {

@@ -8,7 +8,7 @@ use super::{ScoreRoutes, Show, choice::ModelChoice, identified, reasoned, what_i
 use crate::{ScoringError, bodies::ScoreBody, responses};
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, IncludeReasons, JsonObject, SubjectPath},
+    extract::{Caller, JsonObject, SubjectPath},
     fresh::{self, Known},
 };
 
@@ -28,7 +28,7 @@ pub struct OffChain {
 /// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "get_score",
-    params(SubjectPath, IncludeFactors, IncludeReasons, ChangesQuery, ModelChoice),
+    params(SubjectPath, Show, ChangesQuery, ModelChoice),
     responses(
         (
             status = 200, description = "The score", body = ScoreBody,
@@ -48,12 +48,10 @@ pub(crate) async fn get(
     State(scores): State<ScoreRoutes>,
     known: Known,
     SubjectPath(subject): SubjectPath,
-    IncludeFactors(factors): IncludeFactors,
-    IncludeReasons(reasons): IncludeReasons,
+    show: Show,
     ChangesQuery(changes): ChangesQuery,
     choice: ModelChoice,
 ) -> Result<Response, ApiError> {
-    let show = Show { factors, reasons };
     let ask = choice.ask(caller.name(), show.words());
     let found = async {
         let Some(target) = changes else { return Ok((scores.source.score(&subject, None, ask).await?, None)) };
@@ -72,7 +70,7 @@ pub(crate) async fn get(
 /// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhance_score",
-    params(SubjectPath, IncludeFactors, IncludeReasons, ModelChoice),
+    params(SubjectPath, Show, ModelChoice),
     request_body(content = OffChain, content_type = "application/json"),
     responses(
         (
@@ -92,13 +90,11 @@ pub(crate) async fn post(
     caller: Caller,
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
-    IncludeFactors(factors): IncludeFactors,
-    IncludeReasons(reasons): IncludeReasons,
+    show: Show,
     choice: ModelChoice,
     body: JsonObject,
 ) -> Result<Response, ApiError> {
     let assets = assets(body)?;
-    let show = Show { factors, reasons };
     let ask = choice.ask(caller.name(), show.words());
     let scored = caller.pay(scores.source.score(&subject, Some(assets), ask)).await?;
     let answer = fresh::once(Json(scores.explained(&scored, show).await));

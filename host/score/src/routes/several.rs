@@ -11,7 +11,7 @@ use crate::{
 use assay_domain::Freshness;
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, IncludeReasons, SubjectList},
+    extract::{Caller, SubjectList},
     fresh::Known,
 };
 
@@ -58,7 +58,7 @@ pub(crate) async fn mean(
 /// them. An address that occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
-    params(SubjectList, IncludeFactors, IncludeReasons, ModelChoice),
+    params(SubjectList, Show, ModelChoice),
     responses(
         (
             status = 200, description = "The scores", body = ScoresBody,
@@ -77,12 +77,10 @@ pub(crate) async fn batch(
     State(scores): State<ScoreRoutes>,
     known: Known,
     SubjectList(subjects, invalid): SubjectList,
-    IncludeFactors(factors): IncludeFactors,
-    IncludeReasons(reasons): IncludeReasons,
+    show: Show,
     choice: ModelChoice,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
-    let show = Show { factors, reasons };
     let ask = choice.ask(caller.name(), show.words());
     let Scores { found: scored, mut skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
     skipped.splice(..0, Skipped::invalid(invalid));

@@ -18,10 +18,10 @@ pub fn positions_after(positions: &[Position], changes: &[Change], class_of: Cla
                 Change::Repay(amount) => resize(position, amount, AssetSide::Debt, owed - amount.usd, owed),
                 Change::Borrow(amount) => resize(position, amount, AssetSide::Debt, owed + amount.usd, owed),
                 Change::Deposit(amount) => {
-                    resize(position, amount, AssetSide::Collateral, secured + amount.usd, secured)
+                    resize(position, amount, AssetSide::Collateral, secured + amount.usd, secured);
                 }
                 Change::Withdraw(amount) => {
-                    resize(position, amount, AssetSide::Collateral, secured - amount.usd, secured)
+                    resize(position, amount, AssetSide::Collateral, secured - amount.usd, secured);
                 }
                 Change::Price(PriceMove { asset: class, percent }) => {
                     let (chain, factor) = (position.chain_id, 1.0 + percent / 100.0);

@@ -9,6 +9,9 @@ use assay_domain::features::{
 /// The name of a field, and the function that removes it.
 type Removal = (&'static str, fn(&mut Features));
 
+/// The name of a wallet, and the function that removes several fields.
+type Together<'a> = (&'static str, &'a dyn Fn(&mut Features));
+
 macro_rules! without {
     ($items:ident, $list:literal: $($field:ident),+) => {
         &[$((
@@ -86,7 +89,7 @@ pub(super) fn together(generation: Generation) -> Vec<CallSample> {
     let strange = |features: &mut Features| {
         identity(features).for_each(|attestation| attestation.provider = "one-nobody-knows".to_owned());
     };
-    let v1: [(&str, &dyn Fn(&mut Features)); 6] = [
+    let v1: [Together<'_>; 6] = [
         ("a wallet whose transactions are not dated", &undated),
         ("a wallet whose activity is not listed", &unlisted),
         ("a wallet whose lending was not read", &unread),
@@ -94,9 +97,9 @@ pub(super) fn together(generation: Generation) -> Vec<CallSample> {
         ("a wallet without any optional field", &everything),
         ("a wallet with attestations of a provider that nobody knows", &strange),
     ];
-    let v2: [(&str, &dyn Fn(&mut Features)); 1] = [("a wallet whose positions have no figures", &unstated)];
+    let v2: [Together<'_>; 1] = [("a wallet whose positions have no figures", &unstated)];
     let v2 = v2.into_iter().filter(|_| generation == Generation::V2);
-    let sample = |(name, change): (&'static str, &dyn Fn(&mut Features))| {
+    let sample = |(name, change): Together<'_>| {
         let mut features = complete();
         change(&mut features);
         CallSample { name, features, must_answer: false }
