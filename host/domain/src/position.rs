@@ -23,8 +23,8 @@ pub struct Position {
     pub health_factor: Option<f64>,
     /// `None` if the default rules of the market apply.
     pub mode: Option<LendingMode>,
-    /// Credit that the wallet gave to others or received from them. No sum includes it: what was drawn is a debt of its
-    /// owner. `None` if the history that names them is not complete.
+    /// Credit that the wallet gave or received. It is in no sum, because what was drawn is its owner's debt. `None` if
+    /// the history that shows it is not complete.
     pub delegations: Option<Vec<Delegation>>,
 }
 

@@ -62,7 +62,7 @@ impl From<&config::Http> for ConnectionBounds {
             proxies: config.trusted_proxies.clone(),
             headers: config.header_timeout,
             write: config.write_timeout,
-            // Heads above the bound are read so that their refusal has a body.
+            // A head that is too large is still read, so that its refusal has a body.
             head: config.max_head_bytes.saturating_mul(2),
             drain: config.drain_timeout,
         }

@@ -24,12 +24,12 @@ pub enum Asset {
     Scaled(Address),
     /// A token owed at a fixed rate, in amounts with the interest until the last change.
     Fixed(Address),
-    /// Credit of the wallet that another address may draw in a debt token.
+    /// Credit that the wallet gave to another address in a debt token.
     CreditTo {
         token: Address,
         delegate: Address,
     },
-    /// Credit of another address that the wallet may draw in a debt token.
+    /// Credit that another address gave to the wallet in a debt token.
     CreditOf {
         token: Address,
         owner: Address,

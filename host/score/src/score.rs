@@ -249,11 +249,12 @@ impl Scoring {
         if let Some(version) = ask.version {
             return Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Requested });
         }
-        let wallet = wallet.filter(|_| !ask.one_version);
-        let (model, chosen) = registry.active_guard().answering(ask.by, wallet, Utc::now())?;
+        // One moment of the roles decides.
+        let active = registry.active_guard();
+        let (model, chosen) = active.answering(ask.by, wallet.filter(|_| !ask.one_version), Utc::now())?;
         match ask.header.filter(|_| chosen != Chosen::Pinned) {
             None => Ok(Answering { model, chosen }),
-            Some(_) if !registry.active_guard().lets_choose(ModelKind::Credit, ask.by) => Err(ScoringError::NoChoice),
+            Some(_) if !active.lets_choose(ModelKind::Credit, ask.by) => Err(ScoringError::NoChoice),
             Some(version) => Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Header }),
         }
     }

@@ -72,7 +72,7 @@ impl DeliveryRecord {
         self.latest.drain(..more);
     }
 
-    /// Sends again, beginning with the next attempt of the schedule.
+    /// Resumes a stopped delivery at once, and begins its schedule anew.
     pub(crate) fn resume(&mut self) {
         (self.stopped, self.attempts, self.next_at) = (None, 0, None);
     }

@@ -65,7 +65,7 @@ fn pin(text: &str) -> Result<Pin, String> {
     Ok(Pin(key.trim().to_owned(), version.trim().parse()?, until))
 }
 
-/// Shows the split of a server, or replaces it if a part of it is given.
+/// Replaces a server's split by the given parts; without any part, shows it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { shares, every, pins, choosers, none, why, force, server } = arguments;
     let remote = server.reach(&server.file.load()?)?;

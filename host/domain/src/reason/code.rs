@@ -4,9 +4,9 @@ use crate::{Factor, Standing, is_plain};
 
 /// Most codes of one model.
 pub const MOST_CODES: usize = 32;
-/// Most characters of a code and of the label of a factor.
+/// Maximum length of a code, and of a factor's label, in characters.
 const NAME: usize = 80;
-/// Most characters of a text.
+/// Maximum length of a text, in characters.
 const TEXT: usize = 500;
 
 /// A reason as a card declares it, for one factor.
@@ -22,7 +22,7 @@ pub struct ReasonCode {
     pub applicant_text: String,
 }
 
-/// A fact about a wallet that tells apart why a factor lost points.
+/// A fact about a wallet by which the reasons for lost points of one factor differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {

@@ -24,8 +24,7 @@ impl Pass<'_> {
         })
     }
 
-    /// Removes the logs of markets in which the meaning of other logs, which were counted, depends on them. These
-    /// histories are read again.
+    /// Removes logs that change what logs counted before them mean. The histories of their markets are read again.
     fn doubt_owners(&mut self, logs: &mut Vec<Log>) {
         let wallet = self.plan.wallet.into_word();
         let markets = self.reader.markets.iter().zip(self.plan.hints.iter()).zip(&mut self.ledger.entries);
