@@ -983,7 +983,7 @@ export interface components {
             pending: boolean;
             points: components["schemas"]["ScorePoint"][];
         };
-        ScorePoint: {
+        ScorePoint: components["schemas"]["Reasons"] & {
             as_of: string;
             blocks?: components["schemas"]["Block"][];
             change?: components["schemas"]["ScoreChange"];

@@ -90,8 +90,8 @@ pub enum LendingMode {
     Isolation,
 }
 
-/// The prices after a change: for each token, the factor by which its price is multiplied.
-pub type PriceFactors<'a> = &'a dyn Fn(Option<Address>) -> f64;
+/// The prices after a change: for each asset, the factor by which its price is multiplied.
+pub type PriceFactors<'a> = &'a dyn Fn(&PositionAsset) -> f64;
 
 /// The assets that secure the same debts.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,7 +169,7 @@ impl<'a> CollateralAccount<'a> {
     pub fn health_factor(&self, factors: PriceFactors<'_>) -> Option<f64> {
         let (mut allowed, mut owed) = (0.0, 0.0);
         for asset in self.assets.iter().filter(|asset| asset.side != AssetSide::Deposit) {
-            let worth = asset.allowance()? * asset.price_usd? * factors(asset.token);
+            let worth = asset.allowance()? * asset.price_usd? * factors(asset);
             if asset.side == AssetSide::Debt { owed -= worth } else { allowed += worth }
         }
         (owed > 0.0).then(|| allowed / owed)
@@ -284,7 +284,8 @@ mod tests {
         assert_eq!(own.health_factor_at(&all, &|_| 1.0), Some(7_150.0 / 3_950.0));
         let price = |at: usize| own.liquidation_price(&own.assets[at], &all);
         assert_eq!([price(0), price(1), price(2)], [Some(1_000.0), None, None], "without bitcoin it is safe");
-        let at = |token, factor: f64| own.health_factor_at(&all, &|of| if of == Some(token) { factor } else { 1.0 });
+        let at =
+            |token, factor: f64| own.health_factor_at(&all, &|of| if of.token == Some(token) { factor } else { 1.0 });
         assert_eq!(at(ETHER, 0.5), Some(1.0));
         let dollars = price(3).unwrap();
         assert!((at(DOLLAR, dollars).unwrap() - 1.0).abs() < 1e-12, "{dollars}");

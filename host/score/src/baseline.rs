@@ -1,11 +1,11 @@
 //! A score whose features can be changed: what the model says of features that the wallet does not have.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use crate::{Ask, Scoring, ScoringError};
 use assay_domain::{
-    Address, Assessment, ChainId, ExposureClass, Outlook, Position, Score, Snapshot, Subject,
-    features::{Change, ChangeError, Features, positions_after},
+    Assessment, Outlook, Position, Score, Snapshot, Subject,
+    features::{Change, ChangeError, Features, TokenPositions},
 };
 use assay_registry::{CreditModel, ScoreError};
 use assay_rollout::Scored;
@@ -19,14 +19,8 @@ pub struct Baseline {
     model: CreditModel,
     /// Points between a mock score and what the model says of its features.
     shift: i64,
-    held: Arc<Held>,
-}
-
-/// The positions behind the features, by token.
-#[derive(Default)]
-struct Held {
-    positions: Vec<Position>,
-    classes: HashMap<(ChainId, Option<Address>), ExposureClass>,
+    /// The positions behind the features; none for a mock.
+    held: Arc<TokenPositions>,
 }
 
 /// Why there is no answer about changed features.
@@ -64,22 +58,15 @@ impl Baseline {
         found.await
     }
 
-    /// The features after `changes`, and what the model says of them.
+    /// The features and positions after `changes`, and what the model says of them.
     ///
     /// # Errors
     /// The first change that does not apply, a refusal, or a failure of the model.
-    pub fn after(&self, changes: &[Change]) -> Result<(Features, Assessment), WhatIfError> {
-        let features = self.features.after(changes)?;
+    pub fn after(&self, changes: &[Change]) -> Result<(Features, Vec<Position>, Assessment), WhatIfError> {
+        let (features, held) = self.held.after(&self.features, changes)?;
         let says = self.model.explained_uncounted(&features).map_err(ScoringError::from)?;
         let score = self.shifted(says.score);
-        Ok((features, Assessment { score, decile: self.model.decile(score), ..says }))
-    }
-
-    /// The positions after `changes`; none for a mock.
-    pub fn positions_after(&self, changes: &[Change]) -> Vec<Position> {
-        let Held { positions, classes } = &*self.held;
-        let class_of = |chain, token| classes.get(&(chain, token)).copied().unwrap_or(ExposureClass::Other);
-        positions_after(positions, changes, &class_of)
+        Ok((features, held.positions, Assessment { score, decile: self.model.decile(score), ..says }))
     }
 
     /// The score of `features`; `None` if the model refuses them.
@@ -114,11 +101,11 @@ impl Scoring {
         Ok(Baseline { held, ..Baseline::new(answering.model, scored, features) })
     }
 
-    fn held(&self, snapshot: &Snapshot) -> Held {
+    fn held(&self, snapshot: &Snapshot) -> TokenPositions {
         let positions: Vec<Position> = snapshot.chains.iter().flat_map(|chain| chain.positions.clone()).collect();
         let tokens =
             positions.iter().flat_map(|position| position.assets.iter().map(|asset| (position.chain_id, asset.token)));
         let classes = tokens.map(|(chain, token)| ((chain, token), self.chains.exposure(chain, token))).collect();
-        Held { positions, classes }
+        TokenPositions { positions, classes }
     }
 }

@@ -280,13 +280,15 @@ impl Scoring {
         Answering { model, chosen }: &Answering,
         wallet: Address,
         read: &PastRecord,
+        with_words: bool,
     ) -> Result<Arc<Scored>, ScoringError> {
         if !read.has_activity {
             return Err(ScoringError::NotFound);
         }
+        let features = &read.features;
         Ok(Arc::new(Scored {
             address: wallet,
-            assessment: model.score(&read.features)?,
+            assessment: if with_words { model.explained(features)? } else { model.score(features)? },
             model: model.reference().clone(),
             chosen: *chosen,
             at: Utc::now(),

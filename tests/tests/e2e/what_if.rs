@@ -1,10 +1,14 @@
 //! Reasons, what would move a score, and what a score would be.
 
+use std::path::Path;
+
 use assay_tests::{
     devnet::actors::address,
-    service::{Caller, Service, plugins, sandbox_config},
+    python,
+    service::{Caller, KEY, Service, plugins, sandbox_config},
 };
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use super::{released_on_devnet, run};
 
@@ -103,6 +107,21 @@ fn what_if_changes_the_snapshot_of_the_score() {
         let repaid = json!({ "changes": [{ "repay": { "market": market, "usd": 10 } }] });
         assert!(price(&api.post(&path, &repaid).await.ok()) < price(&as_it_is), "a repayment leaves more room");
 
+        // At its liquidation price, the token leaves a health factor of 1; by its symbol and by its address.
+        let first = &as_it_is["liquidation_prices"][0];
+        let now = |field: &str| first[field].as_f64().unwrap();
+        let percent = (now("liquidation_price_usd") / now("price_usd") - 1.0) * 100.0;
+        for asset in [&first["asset"], &first["token"]] {
+            let fallen = json!({ "changes": [{ "price": { "asset": asset, "percent": percent } }] });
+            let fallen = api.post(&path, &fallen).await.ok();
+            let there = fallen["health_factor"].as_f64().unwrap();
+            assert!((there - 1.0).abs() < 1e-6, "{there} at {percent} % of {asset}");
+            assert_eq!(fallen["liquidation_prices"][0]["percent_of_price"].as_f64().map(f64::round), Some(100.0));
+        }
+        let unheld = json!({ "changes": [{ "price": { "asset": "UNHELD", "percent": -10 } }] });
+        let unheld = api.post(&path, &unheld).await.expect(422);
+        assert!(unheld["detail"][0]["msg"].as_str().unwrap().contains("has the token UNHELD"), "{unheld}");
+
         let nowhere = json!({ "changes": [{ "repay": { "market": "1/lenderZ", "usd": 1 } }] });
         let refused = api.post(&path, &nowhere).await.expect(422);
         let said = refused["detail"][0]["msg"].as_str().unwrap();
@@ -131,6 +150,27 @@ fn features_of_ones_own_are_scored_as_the_wallet_is() {
         assert!(wrong["detail"][0]["msg"].as_str().unwrap().contains("borowed_usd"), "{wrong}");
         let none = api.post("/api/v2/models/credit/score?model_version=1.4", &json!({ "as_of": 1 })).await.expect(404);
         assert_eq!(none["code"], "not_scored");
+    });
+}
+
+#[test]
+fn a_lender_writes_a_letter_from_the_reasons() {
+    run(async {
+        let service = released_on_devnet().await;
+        let wallet = address("leveraged").to_string();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("authors");
+        let mut notebook = Command::new(python::interpreter().expect("Python"));
+        notebook.arg(folder.join("lender.py")).arg(folder.join("lender.ipynb"));
+        notebook.envs([("ASSAY_URL", service.base()), ("ASSAY_KEY", KEY), ("WALLET", wallet.as_str())]);
+        let done = notebook.output().await.expect("Python runs");
+        let [letter, error] = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(done.status.success(), "{error}");
+        let ask = format!("{}?include_reasons=true&include_changes=true", path("leveraged"));
+        let score = service.keyed().get(&ask).await.ok();
+        for reason in score["reasons"].as_array().unwrap() {
+            assert!(letter.contains(reason["applicant_text"].as_str().unwrap()), "{reason} {letter}");
+        }
+        assert!(letter.contains(&format!("{} on a scale", score["score"])), "{letter}");
     });
 }
 

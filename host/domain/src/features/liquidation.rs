@@ -40,7 +40,7 @@ mod tests {
         let before = wallet(&[("lenderA_v3", 10_000.0, 4_000.0)]);
         let share = before.markets[0].position.as_ref().unwrap().liquidation_share(ExposureClass::Native).unwrap();
         let percent = (share - 1.0) * 100.0;
-        let fall = Change::Price(PriceMove { asset: ExposureClass::Native, percent });
+        let fall = Change::Price(PriceMove { asset: ExposureClass::Native.into(), percent });
         let after: Features = before.changed(&fall).unwrap();
         let health = after.markets[0].position.as_ref().unwrap().health_factor.unwrap();
         assert!((health - 1.0).abs() < 1e-9, "{health} at {share}");

@@ -11,7 +11,9 @@ mod liquidation;
 
 use crate::{AssetClass, ChainId, Coverage};
 
-pub use change::{Change, ChangeError, ClassOf, MOST_DAYS, MarketAmount, MarketName, PriceMove, positions_after};
+pub use change::{
+    Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove, Priced, TokenName, TokenPositions,
+};
 pub use derive::features;
 pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
 pub use liquidation::buffer_percent;

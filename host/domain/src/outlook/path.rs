@@ -2,7 +2,7 @@
 
 use crate::{
     Coverage, ExposureClass,
-    features::{Change, Features, MOST_DAYS, MarketAmount, MarketFeatures, MarketName, PriceMove},
+    features::{Change, Features, MOST_DAYS, MarketAmount, MarketFeatures, MarketName, PriceMove, Priced},
 };
 
 /// Most markets of one search: those nearest to a liquidation.
@@ -67,7 +67,9 @@ pub(super) fn falls(features: &Features) -> Vec<Path> {
     let mut classes: Vec<_> = classes.map(|class| (class, secured(class))).filter(|(_, usd)| *usd > 0.0).collect();
     classes.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let path = |(asset, _)| {
-        let change = move |tenths: u64| Change::Price(PriceMove { asset, percent: -(tenths as f64) / 10.0 });
+        let change = move |tenths: u64| {
+            Change::Price(PriceMove { asset: Priced::Class(asset), percent: -(tenths as f64) / 10.0 })
+        };
         Path { most: MOST_FALL, grid: even(MOST_FALL), change: Box::new(change) }
     };
     classes.into_iter().map(path).collect()

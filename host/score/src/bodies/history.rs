@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_domain::{Address, Claimed, Factor, ModelVersion, ReadBlock, time_from_unix};
+use assay_domain::{Address, Claimed, Factor, ModelVersion, ReadBlock, Reasons, time_from_unix};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{BlockBody, ClaimedRateBody};
+use super::{BlockBody, ClaimedRateBody, ReasonsBody};
 use crate::NotScored;
 use assay_http::values::{Checksummed, ModelVersionText, Moment, RangeName};
 use assay_rollout::Scored;
@@ -52,6 +52,8 @@ pub struct PointBody {
     range: Option<RangeName>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     factors: Vec<PointsBody>,
+    #[serde(flatten)]
+    reasons: ReasonsBody,
     /// Change since the previous scored point; absent for the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -117,6 +119,7 @@ impl PointBody {
             decile: None,
             range: None,
             factors: Vec::new(),
+            reasons: ReasonsBody::default(),
             change: None,
             health_factor: None,
             claims: None,
@@ -154,6 +157,12 @@ impl PointBody {
             blocks: scored.origins.blocks.iter().copied().map(Into::into).collect(),
             ..Self::new(moment, "scored")
         }
+    }
+
+    /// Adds the reasons for lost points.
+    #[must_use]
+    pub fn reasoned(self, reasons: Option<Reasons>) -> Self {
+        Self { reasons: reasons.into(), ..self }
     }
 }
 

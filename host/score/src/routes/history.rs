@@ -18,7 +18,7 @@ use crate::{
 use assay_domain::{Address, Subject};
 use assay_http::{
     ApiError,
-    extract::{Caller, SubjectPath, optional, refused, single},
+    extract::{Caller, IncludeReasons, SubjectPath, optional, refused, single},
     fresh, parameters,
 };
 
@@ -80,7 +80,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
 /// costs nothing.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
-    params(SubjectPath, MomentsQuery, ModelChoice),
+    params(SubjectPath, MomentsQuery, IncludeReasons, ModelChoice),
     responses(
         (status = 200, description = "The points", body = HistoryBody),
         responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
@@ -93,6 +93,7 @@ pub(crate) async fn history(
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
     MomentsQuery(moments): MomentsQuery,
+    IncludeReasons(show_reasons): IncludeReasons,
     choice: ModelChoice,
 ) -> Result<Response, ApiError> {
     let scoring = scores.source.of_chains("has no past")?;
@@ -121,8 +122,12 @@ pub(crate) async fn history(
         let point = match past {
             Past::Pending => PointBody::pending(*moment),
             Past::Unread(reason) => PointBody::unread(*moment, reason),
-            Past::Read(read) => match scoring.past(&answering, wallet, &read) {
-                Ok(scored) => PointBody::scored(*moment, &scored, read.health_factor(), scores.claimed(&scored).await),
+            Past::Read(read) => match scoring.past(&answering, wallet, &read, show_reasons) {
+                Ok(scored) => {
+                    let claimed = scores.claimed(&scored).await;
+                    PointBody::scored(*moment, &scored, read.health_factor(), claimed)
+                        .reasoned(scores.reasons(&scored, show_reasons).await)
+                }
                 Err(ScoringError::NotFound) => PointBody::inactive(*moment, read.blocks.clone()),
                 Err(error) => match NotScored::of(&error) {
                     Some(why) => PointBody::not_scored(*moment, &why, read.blocks.clone()),

@@ -21,7 +21,7 @@ use axum::{
 };
 
 use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::ScoreHistory};
-use assay_domain::Claimed;
+use assay_domain::{Claimed, Reasons};
 use assay_payment::Payments;
 use assay_registry::Chosen;
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
@@ -62,10 +62,11 @@ impl ScoreRoutes {
     /// The body of a score with what the model claims, and with what `show` asks for.
     async fn explained(&self, scored: &Scored, show: Show) -> ScoreBody {
         let body = ScoreBody::scored(scored, show.factors).claimed(self.claimed(scored).await);
-        match show.reasons {
-            true => body.reasoned(self.cards.reasons(self.rollout.registry(), scored).await),
-            false => body,
-        }
+        body.reasoned(self.reasons(scored, show.reasons).await)
+    }
+
+    async fn reasons(&self, scored: &Scored, are_shown: bool) -> Option<Reasons> {
+        if are_shown { self.cards.reasons(self.rollout.registry(), scored).await } else { None }
     }
 }
 

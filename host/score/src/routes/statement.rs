@@ -65,7 +65,7 @@ impl StatementService<'_> {
             return self.scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
         };
         let (wallet, read) = self.moment(&order.subject, moment).await?;
-        let scored = self.scoring.past(&self.scoring.answering(&ask, Some(wallet))?, wallet, &read)?;
+        let scored = self.scoring.past(&self.scoring.answering(&ask, Some(wallet))?, wallet, &read, ask.factors)?;
         Ok((scored, Arc::new(read.features)))
     }
 

@@ -73,8 +73,8 @@ impl<S: Send + Sync> FromRequestParts<S> for ChangesQuery {
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct WhatIfRequest {
     /// At most 16 of: `repay`, `borrow`, `deposit` and `withdraw` with `market` (`chain_id/protocol`, or
-    /// `chain_id/protocol/market`) and `usd`; `price` with `asset` (`native`, `bitcoin`, `stablecoin` or `other`) and
-    /// `percent`, above -100; `days`, 1 to 3650.
+    /// `chain_id/protocol/market`) and `usd`; `price` with `asset` (`native`, `bitcoin`, `stablecoin` or `other`, or
+    /// the symbol or the address of a token of its positions) and `percent`, above -100; `days`, 1 to 3650.
     #[schema(value_type = Vec<Object>, max_items = 16)]
     changes: Vec<Change>,
 }
@@ -123,10 +123,10 @@ pub(crate) async fn what_if(
 }
 
 fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfError> {
-    let (features, then) = baseline.after(changes)?;
+    let (features, positions, then) = baseline.after(changes)?;
     let falls = |percent: f64| {
         let classes = ExposureClass::ALL.into_iter().filter(|class| *class != ExposureClass::Stablecoin);
-        classes.map(|asset| Change::Price(PriceMove { asset, percent })).collect::<Vec<_>>()
+        classes.map(|class| Change::Price(PriceMove { asset: class.into(), percent })).collect::<Vec<_>>()
     };
     let rung = |percent: f64| {
         let features = features.after(&falls(percent))?;
@@ -134,7 +134,7 @@ fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfE
         Ok::<_, WhatIfError>(Rung { percent, score, features })
     };
     let ladder = LADDER.into_iter().map(rung).collect::<Result<_, _>>()?;
-    Ok(Supposed { positions: baseline.positions_after(changes), features, then, ladder })
+    Ok(Supposed { features, positions, then, ladder })
 }
 
 /// Features as a line of a features file has them. A list that is absent is empty.

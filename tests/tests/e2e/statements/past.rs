@@ -95,6 +95,20 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
         assert!(points.iter().any(|point| point["change"]["score"] != 0), "{points:?}");
         assert!(points.iter().any(|point| point["health_factor"].is_f64()), "{points:?}");
 
+        let reasoned = history(&service, &wallet, &format!("{query}&include_reasons=true")).await;
+        for (point, plain) in reasoned["points"].as_array().expect("points").iter().zip(points) {
+            let reasons = point["reasons"].as_array().expect("reasons");
+            assert!(plain["reasons"].is_null() && !reasons.is_empty(), "{point}");
+            for reason in reasons {
+                let has = |factor: &Value| factor["label"] == reason["factor"];
+                let factor = point["factors"].as_array().expect("factors").iter().find(|one| has(one));
+                let points = factor.expect("its factor")["points"].as_i64().expect("points");
+                let [lost, possible] =
+                    ["points_lost", "points_possible"].map(|name| reason[name].as_i64().expect("points"));
+                assert_eq!(lost, possible - points, "{point}");
+            }
+        }
+
         // A second model needs no second reading, and every point has a statement.
         let other = history(&service, &wallet, &query.replace("1.1", "1.3")).await;
         assert_eq!(other["points"][0]["blocks"], points[0]["blocks"]);

@@ -1,7 +1,7 @@
 //! Applies a change to features. Every caller that asks what would be uses [`Features::changed`], so a change that one
 //! of them reports has the same result for all.
 
-use super::{Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove};
+use super::{Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, Priced};
 use crate::{
     AssetClass, ChainId, Coverage, ExposureClass,
     features::{ChainFeatures, Exposure, Features, Holding, MarketFeatures, PositionFeatures},
@@ -23,7 +23,10 @@ impl Features {
             Change::Borrow(of) => changed.borrow(of)?,
             Change::Deposit(of) => changed.deposit(of)?,
             Change::Withdraw(of) => changed.withdraw(of)?,
-            Change::Price(of) => changed.reprice(of)?,
+            Change::Price(of) => match &of.asset {
+                Priced::Class(class) => changed.reprice_class(*class, of.factor()?),
+                Priced::Token(token) => return Err(ChangeError::NoTokens(token.clone())),
+            },
             Change::Days(days @ 1..=MOST_DAYS) => changed.as_of = changed.as_of.saturating_add(days * DAY),
             Change::Days(days) => return Err(ChangeError::Days(*days)),
         }
@@ -85,33 +88,6 @@ impl Features {
         self.supply(name, has, has - usd)
     }
 
-    fn reprice(&mut self, PriceMove { asset, percent }: &PriceMove) -> Result<(), ChangeError> {
-        if !(*percent > -100.0 && *percent <= 1_000.0) {
-            return Err(ChangeError::Percent(*percent));
-        }
-        let factor = 1.0 + percent / 100.0;
-        for at in 0..self.markets.len() {
-            let Some(market) = self.markets.get_mut(at) else { continue };
-            let (name, supplied, borrowed) = (market.name(), market.supplied_usd, market.borrowed_usd);
-            let Some(position) = &mut market.position else { continue };
-            let secured = sum(&position.collateral);
-            let (more_collateral, more_debt) =
-                (scale(&mut position.collateral, *asset, factor), scale(&mut position.debt, *asset, factor));
-            let debt = sum(&position.debt) - more_debt;
-            if let Some(health) = &mut position.health_factor {
-                // The mean threshold holds for each class.
-                *health *= ratio(secured + more_collateral, secured) / ratio(debt + more_debt, debt);
-            }
-            let now = ((supplied + more_collateral).max(0.0), (borrowed + more_debt).max(0.0));
-            (market.supplied_usd, market.borrowed_usd) = now;
-            market.utilise();
-            self.sum_chain(name.chain_id, supplied, now.0, |chain| &mut chain.supplied_usd);
-            self.sum_chain(name.chain_id, borrowed, now.1, |chain| &mut chain.borrowed_usd);
-            self.hold(now.0 - supplied);
-        }
-        Ok(())
-    }
-
     /// The one market of this name.
     fn named(&mut self, name: &MarketName) -> Result<&mut MarketFeatures, ChangeError> {
         match self.markets.iter().filter(|market| name.is_of(market)).count() {
@@ -139,7 +115,7 @@ impl Features {
     }
 
     /// Replaces a part of a sum of its chain.
-    fn sum_chain(&mut self, id: ChainId, was: f64, is: f64, sum: fn(&mut ChainFeatures) -> &mut f64) {
+    pub(super) fn sum_chain(&mut self, id: ChainId, was: f64, is: f64, sum: fn(&mut ChainFeatures) -> &mut f64) {
         for chain in self.chains.iter_mut().filter(|chain| chain.chain_id == id) {
             let sum = sum(chain);
             let rest = *sum - was;
@@ -148,7 +124,7 @@ impl Features {
     }
 
     /// Deposits are holdings of the class `collateral`.
-    fn hold(&mut self, more: f64) {
+    pub(super) fn hold(&mut self, more: f64) {
         match self.holdings.iter_mut().find(|holding| holding.class == AssetClass::Collateral) {
             Some(holding) => holding.usd = (holding.usd + more).max(0.0),
             None if more > 0.0 => {
@@ -191,7 +167,7 @@ impl MarketFeatures {
     }
 
     /// Computes the utilisation again, if it is known.
-    fn utilise(&mut self) {
+    pub(super) fn utilise(&mut self) {
         let (supplied, borrowed) = (self.supplied_usd, self.borrowed_usd);
         if let Some(position) = self.position.as_mut().filter(|position| position.coverage != Coverage::Failed) {
             position.utilisation = (supplied > 0.0).then(|| borrowed / supplied);
@@ -216,19 +192,8 @@ fn amount(usd: f64) -> Result<f64, ChangeError> {
     if usd > 0.0 && usd <= 1e12 { Ok(usd) } else { Err(ChangeError::Amount(usd)) }
 }
 
-fn sum(exposures: &[Exposure]) -> f64 {
+pub(super) fn sum(exposures: &[Exposure]) -> f64 {
     exposures.iter().map(|exposure| exposure.usd).sum()
-}
-
-/// Scales the exposures of one class. Returns the dollars added.
-fn scale(exposures: &mut [Exposure], class: ExposureClass, factor: f64) -> f64 {
-    let mut more = 0.0;
-    for exposure in exposures.iter_mut().filter(|exposure| exposure.class == class) {
-        let was = exposure.usd;
-        exposure.usd *= factor;
-        more += exposure.usd - was;
-    }
-    more
 }
 
 /// 1 for a whole that is 0 or no number.

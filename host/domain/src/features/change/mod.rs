@@ -2,15 +2,17 @@
 
 mod apply;
 mod positions;
+mod price;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::{fmt, str::FromStr};
 
 use super::{MarketFeatures, exact};
-use crate::{ChainId, ExposureClass};
+use crate::ChainId;
 
-pub use positions::{ClassOf, positions_after};
+pub use positions::TokenPositions;
+pub use price::{PriceMove, Priced, TokenName};
 
 /// The most days of one change: ten years.
 pub const MOST_DAYS: u64 = 3_650;
@@ -28,7 +30,7 @@ pub enum Change {
     Deposit(MarketAmount),
     /// Takes deposits from a market, the collateral first.
     Withdraw(MarketAmount),
-    /// Moves the price of the assets of a class, in every market.
+    /// Moves the price of the assets of a class or of one token, as collateral and as debt, in every market.
     Price(PriceMove),
     /// Moves `as_of` forward, and nothing else.
     Days(u64),
@@ -41,15 +43,6 @@ pub struct MarketAmount {
     pub market: MarketName,
     #[serde(with = "exact")]
     pub usd: f64,
-}
-
-/// A price that moves by this many percent: -30 leaves 70 % of it.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PriceMove {
-    pub asset: ExposureClass,
-    #[serde(with = "exact")]
-    pub percent: f64,
 }
 
 /// The name of a market in features: `chain_id/protocol`, or `chain_id/protocol/market`.
@@ -76,6 +69,12 @@ pub enum ChangeError {
     MoreThanSupplied { market: MarketName, usd: f64, has: f64 },
     #[error("a price that moves by {0} percent; give more than -100 and at most 1000")]
     Percent(f64),
+    #[error("no market of the wallet has the token {token} as collateral or debt; it has {known}")]
+    NoToken { token: TokenName, known: String },
+    #[error("the tokens in {0} were not read, so the price of one cannot be moved; name a class, such as native")]
+    TokensUnread(MarketName),
+    #[error("{0} is no class, and these features have no tokens; give native, bitcoin, stablecoin or other")]
+    NoTokens(TokenName),
     #[error("{0} days; give 1 to {MOST_DAYS}")]
     Days(u64),
     #[error("the wallet has no collateral in {0}, so the class and the threshold of a deposit are not known")]

@@ -110,7 +110,9 @@ fn waiting_moves_the_moment_and_nothing_else() {
 #[test]
 fn a_price_moves_collateral_and_debt_of_its_class() {
     let before = wallet(&[("lenderA_v3", 10_000.0, 4_000.0)]);
-    let fall = |asset, percent| before.changed(&Change::Price(PriceMove { asset, percent })).unwrap();
+    let fall = |class: ExposureClass, percent| {
+        before.changed(&Change::Price(PriceMove { asset: class.into(), percent })).unwrap()
+    };
     let after = fall(ExposureClass::Native, -50.0);
     let one = position(&after, 0);
     assert_eq!((after.markets[0].supplied_usd, after.markets[0].borrowed_usd), (5_000.0, 3_500.0));
@@ -137,7 +139,7 @@ fn a_part_that_was_not_read_stays_unread() {
         Change::Repay(of("1/lenderA_v3", 4_000.0)),
         Change::Borrow(of("1/lenderA_v3", 1.0)),
         Change::Deposit(of("1/lenderA_v3", 1.0)),
-        Change::Price(PriceMove { asset: ExposureClass::Native, percent: -10.0 }),
+        Change::Price(PriceMove { asset: ExposureClass::Native.into(), percent: -10.0 }),
     ] {
         assert_eq!(position(&before.changed(&change).unwrap(), 0), &PositionFeatures::UNREAD, "{change:?}");
     }
@@ -147,7 +149,7 @@ fn a_part_that_was_not_read_stays_unread() {
 fn a_change_that_does_not_apply_says_what_would() {
     let twice = wallet(&[("lenderA_v3", 10_000.0, 4_000.0), ("lenderA_v3", 10_000.0, 4_000.0)]);
     let one = wallet(&[("lenderA_v3", 10_000.0, 4_000.0)]);
-    let price = |percent| Change::Price(PriceMove { asset: ExposureClass::Native, percent });
+    let price = |percent| Change::Price(PriceMove { asset: ExposureClass::Native.into(), percent });
     for (change, says) in [
         (Change::Repay(of("1/lenderA_v3", 4_000.1)), "owes 4000; give at most that"),
         (Change::Withdraw(of("1/lenderA_v3", 10_001.0)), "has 10000; give at most that"),
@@ -179,7 +181,7 @@ fn a_change_is_read_from_json() {
         Change::Repay(MarketAmount { market, usd: 12.5 })
     );
     assert_eq!(read(r#"{"days":3}"#).unwrap(), Change::Days(3));
-    let price = Change::Price(PriceMove { asset: ExposureClass::Native, percent: -30.0 });
+    let price = Change::Price(PriceMove { asset: ExposureClass::Native.into(), percent: -30.0 });
     assert_eq!(read(r#"{"price":{"asset":"native","percent":-30}}"#).unwrap(), price);
     for wrong in [
         r#"{"repay":{"market":"lenderA_v3","usd":1}}"#,
@@ -225,7 +227,7 @@ proptest! {
             Change::Borrow(amount.clone()),
             Change::Deposit(amount.clone()),
             Change::Withdraw(amount),
-            Change::Price(PriceMove { asset: ExposureClass::Native, percent }),
+            Change::Price(PriceMove { asset: ExposureClass::Native.into(), percent }),
         ] {
             let after = before.changed(&change).unwrap();
             let (market, one) = (&after.markets[0], position(&after, 0));
