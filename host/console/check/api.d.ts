@@ -18,6 +18,7 @@ export interface Answers {
     "put admin/models/{kind}/split": Split;
     "get admin/scores/{id}": AuditedProvenance;
     "get admin/status": Status;
+    "get admin/watches": WatchesOfKeys;
     "get agents": Agents;
     "get agents/search": FoundAgents;
     "get agents/{agent_id}": Agent;
@@ -53,6 +54,10 @@ export interface Answers {
     "get score/address/{address}/history": ScoreHistory;
     "post score/address/{address}/what-if": WhatIf;
     "get score/batch/": Scores;
+    "post score/batch/": BatchJob;
+    "get score/batch/{batch_id}": BatchJob;
+    "get score/batch/{batch_id}/result": BatchResult;
+    "put score/batch/{batch_id}/state": BatchJob;
     "get score/{id}": Provenance;
     "get score/{id}/evidence": Evidence;
     "get submissions": OwnSubmissions;
@@ -80,6 +85,8 @@ export interface Requests {
     "post sandbox/score/address/{address}": OffChain;
     "post score/address/{address}": OffChain;
     "post score/address/{address}/what-if": WhatIfRequest;
+    "post score/batch/": BatchTable;
+    "put score/batch/{batch_id}/state": BatchState;
     "post watches": NewWatch;
     "patch watches/{watch_id}": WatchChange;
     "post watches/{watch_id}/replay": WatchReplay;
@@ -125,11 +132,10 @@ export interface components {
             count_identity_attestations: number;
             list_identity_attestations: string[];
         };
-        AggregatedTotals: {
+        AggregatedTotals: components["schemas"]["SkippedItems"] & {
             address: string[];
             first_transaction?: components["schemas"]["Transaction"] | null;
             last_transaction?: components["schemas"]["Transaction"] | null;
-            skipped?: components["schemas"]["Skipped"][];
             summary: components["schemas"]["AggregatedSummary"];
             timestamp: string;
             unread?: string[];
@@ -188,6 +194,41 @@ export interface components {
             bytes: number;
             file: string;
             records: number;
+        };
+        BatchCounts: {
+            found: number;
+            inactive: number;
+            invalid: number;
+            not_scored: number;
+            unread: number;
+            unresolved: number;
+        };
+        BatchJob: {
+            column: string;
+            counts: components["schemas"]["BatchCounts"];
+            created_at: string;
+            ended_at?: string | null;
+            expires_at: string;
+            id: string;
+            progress: number;
+            reason?: string;
+            result_url: string;
+            rows: number;
+            status: string;
+            status_url: string;
+            units: number;
+        };
+        BatchResult: {
+            job: components["schemas"]["BatchJob"];
+            rows: Record<string, never>[];
+        };
+        BatchState: {
+            state: string;
+        };
+        BatchTable: {
+            rows: {
+                [key: string]: unknown;
+            }[];
         };
         Block: {
             chain_id: number;
@@ -558,7 +599,7 @@ export interface components {
             price_usd?: number;
             token?: string;
         };
-        MeanScore: {
+        MeanScore: components["schemas"]["SkippedItems"] & {
             address: string[];
             credit_events_coverage?: components["schemas"]["Coverage"];
             decile: number;
@@ -566,7 +607,6 @@ export interface components {
             provisional?: boolean;
             range: components["schemas"]["Range"];
             score: number;
-            skipped?: components["schemas"]["Skipped"][];
             timestamp: string;
         };
         MintedKey: {
@@ -1012,10 +1052,9 @@ export interface components {
             scores: number;
             share: number;
         };
-        Scores: {
+        Scores: components["schemas"]["SkippedItems"] & {
             count: number;
             scores: components["schemas"]["Score"][];
-            skipped?: components["schemas"]["Skipped"][];
         };
         ScoresSummary: {
             histogram: number[][];
@@ -1080,6 +1119,10 @@ export interface components {
         Skipped: {
             address: string;
             reason: string;
+        };
+        SkippedItems: {
+            skipped?: components["schemas"]["Skipped"][];
+            skipped_total?: number;
         };
         Source: {
             data: components["schemas"]["OffChainData"];
@@ -1243,6 +1286,7 @@ export interface components {
             id: string;
             last_event: number;
             next_check_at?: string | null;
+            reason?: string | null;
             state: string;
             subject: string;
             until: string;
@@ -1284,6 +1328,10 @@ export interface components {
         };
         /** @enum {string} */
         WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchOfKey: {
+            key: string;
+            watch: components["schemas"]["Watch"];
+        };
         WatchReplay: {
             from: number;
             to?: number | null;
@@ -1317,6 +1365,12 @@ export interface components {
             page: number;
             total: number;
             watches: components["schemas"]["Watch"][];
+        };
+        WatchesOfKeys: {
+            limit: number;
+            page: number;
+            total: number;
+            watches: components["schemas"]["WatchOfKey"][];
         };
         WeighedFactor: {
             description?: string | null;
@@ -1366,6 +1420,11 @@ export type Audit = components['schemas']['Audit'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditedProvenance = components['schemas']['AuditedProvenance'];
 export type Backup = components['schemas']['Backup'];
+export type BatchCounts = components['schemas']['BatchCounts'];
+export type BatchJob = components['schemas']['BatchJob'];
+export type BatchResult = components['schemas']['BatchResult'];
+export type BatchState = components['schemas']['BatchState'];
+export type BatchTable = components['schemas']['BatchTable'];
 export type Block = components['schemas']['Block'];
 export type Boost = components['schemas']['Boost'];
 export type CallCost = components['schemas']['CallCost'];
@@ -1496,6 +1555,7 @@ export type ShadowPair = components['schemas']['ShadowPair'];
 export type ShadowReport = components['schemas']['ShadowReport'];
 export type SignedAttestation = components['schemas']['SignedAttestation'];
 export type Skipped = components['schemas']['Skipped'];
+export type SkippedItems = components['schemas']['SkippedItems'];
 export type Source = components['schemas']['Source'];
 export type Split = components['schemas']['Split'];
 export type SplitRamp = components['schemas']['SplitRamp'];
@@ -1528,11 +1588,13 @@ export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt']
 export type WatchEvent = components['schemas']['WatchEvent'];
 export type WatchEvents = components['schemas']['WatchEvents'];
 export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchOfKey = components['schemas']['WatchOfKey'];
 export type WatchReplay = components['schemas']['WatchReplay'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
 export type WatchValue = components['schemas']['WatchValue'];
 export type WatchWithSecret = components['schemas']['WatchWithSecret'];
 export type Watches = components['schemas']['Watches'];
+export type WatchesOfKeys = components['schemas']['WatchesOfKeys'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type WhatIfRequest = components['schemas']['WhatIfRequest'];

@@ -12,6 +12,8 @@ use serde::Deserialize;
 pub struct Http {
     /// Largest request body, in bytes. Component uploads have `models.max_component_bytes` instead.
     pub max_body_bytes: usize,
+    /// Largest table of wallets, in bytes.
+    pub max_table_bytes: usize,
     /// Largest request line with its headers, in bytes; larger ones are answered with 431.
     pub max_head_bytes: usize,
     /// Timeout of a request; then it is answered with 504.
@@ -53,6 +55,7 @@ impl Http {
     pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         found.number("max_body_bytes", self.max_body_bytes, 1..);
+        found.number("max_table_bytes", self.max_table_bytes, 1..=256 << 20);
         // The least that the HTTP implementation takes.
         let small = self.max_head_bytes < 8_192;
         found.add_if(small, "max_head_bytes", "below 8192; requests of ordinary clients would be refused");

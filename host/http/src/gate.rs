@@ -38,6 +38,8 @@ pub struct RequestLimits {
     pub head: usize,
     /// Largest body, in bytes.
     pub body: u64,
+    /// Largest table of wallets, in bytes.
+    pub table: u64,
     pub components: Components,
     /// Most addresses in one request.
     pub addresses: usize,
@@ -64,6 +66,7 @@ impl Gate {
             limits: RequestLimits {
                 head: http.max_head_bytes,
                 body: http.max_body_bytes as u64,
+                table: http.max_table_bytes as u64,
                 components,
                 addresses: http.max_addresses,
                 request: http.request_timeout,

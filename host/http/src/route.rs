@@ -35,6 +35,8 @@ pub enum BodySize {
     Small,
     /// `models.max_component_bytes`.
     Component,
+    /// `http.max_table_bytes`.
+    Table,
 }
 
 /// The size limit of the body of one request, in bytes.
@@ -67,6 +69,12 @@ impl Route {
     #[must_use]
     pub const fn component(self) -> Self {
         Self { body: BodySize::Component, ..self }
+    }
+
+    /// Its body may be a table of wallets.
+    #[must_use]
+    pub const fn table(self) -> Self {
+        Self { body: BodySize::Table, ..self }
     }
 
     /// Its calls name several subjects or versions.
@@ -109,6 +117,7 @@ impl BodySize {
         let needs_large = limits.components.needs_large;
         match self {
             Self::Small => BodyLimit { most: limits.body, with_large: limits.body, needs_large },
+            Self::Table => BodyLimit { most: limits.table, with_large: limits.table, needs_large },
             Self::Component => {
                 BodyLimit { most: limits.components.largest, with_large: limits.components.large, needs_large }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Reports, report::distinct};
 use assay_chain::Read;
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, UnreadByChain};
-use assay_score::{ScoringError, Several, Skipped};
+use assay_score::{LeftOut, ScoringError, Several};
 
 /// The sums of one address.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct Aggregate {
     pub identity: BTreeSet<String>,
     /// The unread parts of each address, by chain; `None` in the sandbox.
     pub unread: Option<Vec<(Address, UnreadByChain)>>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: LeftOut,
 }
 
 impl Summarized {
@@ -64,12 +64,17 @@ impl Summarized {
 }
 
 impl Aggregate {
-    /// `None` for no addresses.
-    pub fn of(Several { found: all, skipped }: Several<Summarized>) -> Option<Self> {
-        Some(Self {
+    /// # Errors
+    /// Why there is no address.
+    pub fn of(Several { found: all, skipped, none }: Several<Summarized>) -> Result<Self, ScoringError> {
+        let (read_at, fresh) = (all.iter().map(|one| one.fresh.read_at).min(), all.iter().map(|one| one.fresh));
+        let Some((read_at, fresh)) = read_at.zip(Freshness::soonest(fresh)) else {
+            return Err(none.unwrap_or(ScoringError::NoneValid));
+        };
+        Ok(Self {
             addresses: all.iter().map(|one| one.address).collect(),
-            read_at: all.iter().map(|one| one.fresh.read_at).min()?,
-            fresh: Freshness::soonest(all.iter().map(|one| one.fresh))?,
+            read_at,
+            fresh,
             summary: all.iter().map(Summarized::whole).sum(),
             identity: all.iter().flat_map(|one| one.identity.iter().cloned()).collect(),
             unread: all.iter().map(|one| Some((one.address, one.unread.clone()?))).collect(),
@@ -108,11 +113,8 @@ impl Reports {
     /// # Errors
     /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::ChainsDown`] if no subject could be read.
     pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
-        let all = self
-            .scoring
-            .each(subjects, |scoring, address| async move { Self { scoring }.summary_of(address).await })
-            .await?;
-        Aggregate::of(all).ok_or(ScoringError::NoneValid)
+        let summary = |scoring, address| async move { Self { scoring }.summary_of(address).await };
+        Aggregate::of(self.scoring.each(subjects, summary).await?)
     }
 
     async fn summary_of(&self, address: Address) -> Result<Summarized, ScoringError> {

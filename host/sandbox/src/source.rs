@@ -3,14 +3,16 @@
 use std::{collections::HashSet, sync::Arc};
 
 use alloy::primitives::keccak256;
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 
 use super::{MockRequest, Sandbox, now, scenario::Scenarios};
 use assay_domain::{Address, ChainId, Snapshot, Subject};
 use assay_registry::Registry;
 use assay_report::{Aggregate, ChainReport, IdentityReport, Report, ReportSource, Summarized};
 use assay_rollout::Scored;
-use assay_score::{Answer, Ask, Baseline, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason, Skipped};
+use assay_score::{
+    Answer, Ask, Baseline, LeftOut, OfSubject, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason,
+};
 use assay_tasks::blocking;
 
 /// Answers from the sandbox champion.
@@ -62,8 +64,20 @@ impl ScoreSource for SandboxSource {
             let sandbox = Sandbox::on(&self.registry, ask.version)?;
             let model = sandbox.credit()?;
             let scored = move |sandbox: &Sandbox, asked| sandbox.scored(asked, None, factors).map(Arc::new);
-            let Several { found, skipped } = each(sandbox, &subjects, scored).await?;
-            Ok(Scores { model, found, skipped })
+            let Several { found, skipped, none } = each(sandbox, &subjects, scored).await?;
+            Ok(Scores { model, found, skipped, none })
+        }
+        .boxed()
+    }
+
+    fn each<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> BoxFuture<'a, Vec<OfSubject>> {
+        async move {
+            let mut answers = Vec::with_capacity(subjects.len());
+            for subject in &subjects {
+                let answer = self.baseline(subject, ask).await.map(|baseline| (baseline.scored, baseline.features));
+                answers.push(OfSubject { address: Some(address(subject)), answer });
+            }
+            answers
         }
         .boxed()
     }
@@ -110,7 +124,7 @@ impl ReportSource for SandboxSource {
     fn aggregate<'a>(&'a self, subjects: Vec<Subject>) -> Answer<'a, Aggregate> {
         async move {
             let all = each(Sandbox::now(&self.registry), &subjects, Sandbox::summary).await?;
-            Aggregate::of(all).ok_or(ScoringError::NoneValid)
+            Aggregate::of(all)
         }
         .boxed()
     }
@@ -151,19 +165,17 @@ async fn each<T: Send + 'static>(
 ) -> Result<Several<T>, ScoringError> {
     let subjects = addresses(subjects);
     blocking(move || {
-        let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), Vec::new());
+        let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), LeftOut::default());
         for (item, address) in subjects {
             match sandbox.asked(address) {
                 Ok(asked) => found.push(asked),
-                Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
+                Err(ScoringError::NotFound) => skipped.add(item, SkipReason::NotFound),
                 Err(error) => return Err(error),
             }
         }
-        if found.is_empty() && !skipped.is_empty() {
-            return Err(ScoringError::NotFound);
-        }
+        let none = found.is_empty().then_some(ScoringError::NotFound);
         let found = found.into_iter().map(|asked| work(&sandbox, asked)).collect::<Result<_, _>>()?;
-        Ok(Several { found, skipped })
+        Ok(Several { found, skipped, none })
     })
     .await
 }

@@ -5,7 +5,8 @@ use std::{future::Future, sync::Arc};
 use futures::{StreamExt, stream};
 
 use super::{Ask, NotScored, Scoring, ScoringError};
-use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
+use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time, features::Features};
+use assay_http::extract::InvalidItems;
 use assay_registry::CreditModel;
 use assay_rollout::Scored;
 
@@ -14,6 +15,14 @@ const NAMES: usize = 8;
 /// Addresses of one request that are read together. They share requests, so that all of them cost about as much as a
 /// few that are read alone.
 pub(super) const TOGETHER: usize = 100;
+
+/// One of several subjects, with its own answer.
+#[derive(Debug)]
+pub struct OfSubject {
+    /// `None` for a name that does not resolve, or cannot be read now.
+    pub address: Option<Address>,
+    pub answer: Result<(Arc<Scored>, Arc<Features>), ScoringError>,
+}
 
 /// One score for several addresses.
 #[derive(Debug, Clone)]
@@ -30,25 +39,29 @@ pub struct MeanScore {
     pub fresh: Freshness,
     /// The scores behind the mean.
     pub scores: Vec<Arc<Scored>>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: LeftOut,
 }
 
 /// The scores of several addresses, in the order asked.
-#[derive(Clone)]
 pub struct Scores {
     /// The model that answers about all of them together.
     pub model: CreditModel,
     pub found: Vec<Arc<Scored>>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: LeftOut,
+    /// If nothing was found, why: nothing is there, which was read.
+    pub none: Option<ScoringError>,
 }
 
 impl Scores {
     /// The mean, rounded half up, on the scale of the model.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] for no scores.
+    /// Why there is no score.
     pub fn mean(self) -> Result<MeanScore, ScoringError> {
-        let Self { model, found, skipped } = self;
+        let Self { model, found, skipped, none } = self;
+        if let Some(why) = none {
+            return Err(why);
+        }
         let scores: Vec<Score> = found.iter().map(|scored| scored.assessment.score).collect();
         let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
         let fresh = Freshness::soonest(found.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
@@ -70,20 +83,22 @@ impl Scoring {
     /// The scores of `subjects`, each address once, in the order given. Subjects without a score are left out.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
-    /// if no subject has a score, and the failure of the model for any of them.
+    /// [`ScoringError::ChainsDown`] or another failure to read if no subject has a score because of it, and the failure
+    /// of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
         let answering = self.answering(ask, None)?;
         let score = |scoring: Self, address| async move {
             let answering = scoring.answering(ask, Some(address))?;
             Ok(scoring.score_address(&answering, address, ask).await?.0)
         };
-        let Several { found, skipped } = self.each(subjects, score).await?;
-        Ok(Scores { model: answering.model, found, skipped })
+        let Several { found, skipped, none } = self.each(subjects, score).await?;
+        Ok(Scores { model: answering.model, found, skipped, none })
     }
 
-    /// Runs `work` for each subject's address. Returns the results in the same order, and the subjects without one; if
-    /// no subject has a result, returns the last error.
+    /// Runs `work` for each subject's address. Returns the results in the same order, and the subjects without one.
+    ///
+    /// # Errors
+    /// If no subject has a result and one could not be read, the last of these failures.
     pub async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,
@@ -92,7 +107,7 @@ impl Scoring {
     where
         F: Future<Output = Result<T, ScoringError>> + Send,
     {
-        let Several { found: named, mut skipped } = self.addresses(subjects).await?;
+        let (named, mut skipped) = self.addresses(subjects).await?;
         let together = if named.len() > 1 { self.together() } else { self.clone() };
         let (mut found, mut none) = (Vec::new(), ScoringError::NoneValid);
         let (items, addresses): (Vec<String>, Vec<Address>) = named.into_iter().unzip();
@@ -100,7 +115,7 @@ impl Scoring {
             stream::iter(addresses.into_iter().map(|address| work(together.clone(), address))).buffered(TOGETHER);
         let mut answers = stream::iter(items).zip(answers);
         while let Some((item, answer)) = answers.next().await {
-            let skip = |why| skipped.push(Skipped { item, why });
+            let skip = |why| skipped.add(item, why);
             match answer {
                 Ok(answer) => found.push(answer),
                 Err(ScoringError::NotFound) => {
@@ -123,7 +138,40 @@ impl Scoring {
                 Err(error) => return Err(error),
             }
         }
-        if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
+        let is_read =
+            matches!(none, ScoringError::NoneValid | ScoringError::NotFound) || NotScored::of(&none).is_some();
+        match found.is_empty() {
+            true if is_read => Ok(Several { found, skipped, none: Some(none) }),
+            true => Err(none),
+            false => Ok(Several { found, skipped, none: None }),
+        }
+    }
+
+    /// The score and the features of each of `subjects`, or why it has none, in their order. They are read together.
+    pub async fn each_of(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Vec<OfSubject> {
+        let resolve = |subject: Subject| {
+            let scoring = self.clone();
+            async move { scoring.address(&subject).await }
+        };
+        let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).collect().await;
+        let together = self.together();
+        let answer = |resolved: Result<Address, ScoringError>| {
+            let together = together.clone();
+            async move {
+                match resolved {
+                    Err(error) => OfSubject { address: None, answer: Err(error) },
+                    Ok(address) => {
+                        OfSubject { address: Some(address), answer: together.of_address(address, ask).await }
+                    }
+                }
+            }
+        };
+        stream::iter(resolved.into_iter().map(answer)).buffered(TOGETHER).collect().await
+    }
+
+    async fn of_address(&self, address: Address, ask: &Ask<'_>) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+        let answering = self.answering(ask, Some(address))?;
+        self.score_address(&answering, address, ask).await
     }
 
     /// This service for one batch of addresses.
@@ -133,25 +181,25 @@ impl Scoring {
 
     /// The subjects with their addresses, each address once. Names that do not resolve or cannot be read now are
     /// skipped. If no address is left and a name could not be read, that failure is the error.
-    async fn addresses(&self, subjects: Vec<Subject>) -> Result<Several<(String, Address)>, ScoringError> {
+    async fn addresses(&self, subjects: Vec<Subject>) -> Result<(Vec<(String, Address)>, LeftOut), ScoringError> {
         let resolve = |subject: Subject| {
             let scoring = self.clone();
             async move { (scoring.address(&subject).await, subject.to_string()) }
         };
         let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).collect().await;
-        let (mut found, mut skipped, mut none) = (Vec::new(), Vec::new(), ScoringError::NoneValid);
+        let (mut found, mut skipped, mut none) = (Vec::new(), LeftOut::default(), ScoringError::NoneValid);
         for (one, item) in resolved {
             match one {
                 Ok(address) if found.iter().any(|(_, known)| *known == address) => {}
                 Ok(address) => found.push((item, address)),
-                Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
+                Err(ScoringError::NotFound) => skipped.add(item, SkipReason::NotFound),
                 Err(error) => {
-                    skipped.push(Skipped { item, why: SkipReason::Unread });
+                    skipped.add(item, SkipReason::Unread);
                     none = error;
                 }
             }
         }
-        if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
+        if found.is_empty() && !matches!(none, ScoringError::NoneValid) { Err(none) } else { Ok((found, skipped)) }
     }
 }
 
@@ -176,16 +224,37 @@ pub enum SkipReason {
 }
 
 /// The answers for the items of a list, in their order.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Several<T> {
     pub found: Vec<T>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: LeftOut,
+    /// If nothing was found, why: nothing is there, which was read.
+    pub none: Option<ScoringError>,
 }
 
-impl Skipped {
-    /// Items that are neither an address nor a name.
-    pub fn invalid(items: Vec<String>) -> impl Iterator<Item = Self> {
-        items.into_iter().map(|item| Self { item, why: SkipReason::Invalid })
+/// The items of a list that were left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    pub items: Vec<Skipped>,
+    /// More of them, which are not named.
+    pub unnamed: usize,
+}
+
+impl LeftOut {
+    pub fn add(&mut self, item: String, why: SkipReason) {
+        self.items.push(Skipped { item, why });
+    }
+
+    pub fn total(&self) -> usize {
+        self.items.len() + self.unnamed
+    }
+
+    /// The same after the items that are neither an address nor a name.
+    #[must_use]
+    pub fn after(self, InvalidItems { named, total }: InvalidItems) -> Self {
+        let unnamed = total.saturating_sub(named.len());
+        let invalid = named.into_iter().map(|item| Skipped { item, why: SkipReason::Invalid });
+        Self { items: invalid.chain(self.items).collect(), unnamed }
     }
 }
 

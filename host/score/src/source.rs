@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{Ask, Baseline, Scores, Scoring, ScoringError};
+use super::{Ask, Baseline, OfSubject, Scores, Scoring, ScoringError};
 use assay_domain::Subject;
 use assay_rollout::Scored;
 
@@ -21,6 +21,9 @@ pub trait ScoreSource: Send + Sync {
 
     /// The scores of `subjects`, each address once, in the order given.
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores>;
+
+    /// The score and the features of each of `subjects`, or why it has none, in their order.
+    fn each<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> BoxFuture<'a, Vec<OfSubject>>;
 
     /// The scoring of what is read on chains.
     ///
@@ -46,6 +49,10 @@ impl ScoreSource for Scoring {
 
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {
         async move { Scoring::scores(self, subjects, &ask).await }.boxed()
+    }
+
+    fn each<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> BoxFuture<'a, Vec<OfSubject>> {
+        async move { self.each_of(subjects, &ask).await }.boxed()
     }
 
     fn of_chains(&self, _: &'static str) -> Result<&Scoring, ScoringError> {

@@ -20,6 +20,7 @@ use crate::{
 };
 use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
+use assay_batch::{BatchRoutes, Jobs};
 use assay_chain::Chains;
 use assay_domain::ChainId;
 use assay_evm::guarded::Guarded;
@@ -120,6 +121,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     if !config.sandbox && !config.chains.is_empty() {
         watches.start(&tasks.spawner());
     }
+    let jobs = Jobs::new(store.clone(), access.clone(), scores.clone(), rollout.clone(), config.batch.clone());
+    jobs.start(&tasks.spawner());
     let contradictions = Contradictions::default();
     if config.check_live && !config.sandbox {
         watch(&contradictions, config, &chains, &tasks.spawner());
@@ -128,6 +131,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let gate = Gate::new(&config.http, components(config), access.clone(), payments.x402.is_some());
     let of_statements = Payments { x402: payments.x402.clone().filter(|_| attestor.is_some()), script: None };
     let routes = Routes {
+        batch: BatchRoutes { jobs, source: scores.clone() },
         watches: WatchRoutes { gate: gate.clone(), watches, source: scores.clone() },
         score: ScoreRoutes {
             source: scores,

@@ -17,6 +17,7 @@ use crate::{
     operation::{self, Operations},
 };
 use assay_agents::Agents;
+use assay_batch::BatchRoutes;
 use assay_console::config::Docs;
 use assay_http::{EXAMPLE, Gate, Operation, Row};
 use assay_keys::KeysState;
@@ -33,6 +34,7 @@ pub struct Routes {
     pub gate: Gate,
     pub score: ScoreRoutes,
     pub watches: WatchRoutes,
+    pub batch: BatchRoutes,
     pub report: ReportRoutes,
     pub agents: Agents,
     pub reputation: ReputationRoutes,
@@ -53,6 +55,7 @@ impl Routes {
             assay_score::routes(&self.score),
             assay_report::routes(&self.report),
             assay_watch::routes(&self.watches),
+            assay_batch::routes(&self.batch),
             assay_agents::routes(&self.agents),
             assay_reputation::routes(&self.reputation),
             assay_sandbox::routes(&self.sandbox),
@@ -84,6 +87,7 @@ fn operations() -> Vec<Operation> {
         assay_score::operations(),
         assay_report::operations(),
         assay_watch::operations(),
+        assay_batch::operations(),
         assay_agents::operations(),
         assay_reputation::operations(),
         assay_sandbox::operations(),

@@ -90,6 +90,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "assay_watch_evaluations_total",
         "Evaluations of watches, by outcome: read, or unread if an input of a measure was not read",
     ),
+    ("assay_batch_rows_total", "Rows of batch jobs that have an answer"),
     ("assay_watch_events_total", "Events of watches, by type"),
     ("assay_watch_deliveries_total", "Deliveries of watch events, by outcome: delivered, failed or gone"),
     ("assay_trace_batches_total", "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"),
@@ -172,6 +173,7 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ),
     ("assay_watch_overdue_seconds", Unit::Seconds, "Time by which the most overdue evaluation of a watch is late"),
     ("assay_watch_deliveries_stopped", Unit::Count, "Watches whose deliveries have stopped after failures"),
+    ("assay_batch_jobs_active", Unit::Count, "Batch jobs that are queued or running, on the host that reads them"),
     ("assay_payments_open", Unit::Count, "x402 payments that are not on the chain yet"),
 ];
 

@@ -3,6 +3,7 @@
 mod agents;
 mod authors;
 mod backtest;
+mod batches;
 mod check_config;
 mod clients;
 mod conformance;

@@ -124,7 +124,17 @@ fn an_aggregate_is_the_sum_of_each_and_takes_nobody_twice() {
             ]);
             assert_eq!(scores["skipped"], left_out, "{path}");
             assert_eq!(api.get(&format!("{path}?address={borrower}")).await.ok()["skipped"], Value::Null, "{path}");
+            let many: Vec<String> = (0..150).map(|n| format!("bad-{n}")).collect();
+            let scores = api.get(&format!("{path}?address={borrower},{}", many.join(","))).await.ok();
+            let named = scores["skipped"].as_array().map(Vec::len);
+            assert_eq!((named, &scores["skipped_total"]), (Some(100), &json!(150)), "{path}");
         }
+        // Who asks about wallets without activity gets an answer of none, and of why.
+        let nobody = "0x00000000000000000000000000000000000a11ce";
+        let none = api.get(&format!("/api/v2/score/batch/?address={empty},{nobody},nobody.eth")).await;
+        assert_eq!((&none.ok()["count"], &none.ok()["skipped_total"]), (&json!(0), &json!(3)), "{}", none.text);
+        assert_eq!(none.headers["cache-control"], "no-store");
+        api.get(&format!("/api/v2/score/?address={empty},{nobody}")).await.expect(404);
         let each = [report(&api, whale, "").await, report(&api, borrower, "").await];
         let sum = |pointer: &str| -> f64 { each.iter().map(|one| dollars(one.pointer(pointer).unwrap())).sum() };
         let summary = &both["summary"];
@@ -219,17 +229,15 @@ fn several_scores_are_those_of_each_and_their_mean() {
         let batch = api.get(&format!("/api/v2/score/batch{list}")).await.ok();
         let left_out =
             ["nobody.eth", &empty.to_checksum(None)].map(|item| json!({ "address": item, "reason": "not_found" }));
-        let expected = json!({ "scores": each, "count": 2, "skipped": left_out });
+        let expected = json!({ "scores": each, "count": 2, "skipped": left_out, "skipped_total": 2 });
         assert_eq!(batch, expected, "who has no activity has no score");
         let mean = api.get(&format!("/api/v2/score/{list}")).await.ok();
         let sum: u64 = each.iter().map(|score| score["score"].as_u64().unwrap()).sum();
         assert_eq!(mean["score"], sum.div_ceil(2));
         assert_eq!(mean["address"], json!([whale.to_checksum(None), borrower.to_checksum(None)]));
         assert_eq!((&mean["credit_events_coverage"], &mean["provisional"]), (&json!("complete"), &json!(false)));
-        for path in ["score", "score/batch"] {
-            let unknown = api.get(&format!("/api/v2/{path}?address={empty}")).await.expect(404);
-            assert_eq!(unknown, json!({ "detail": "Address not found or has no on-chain activity" }));
-        }
+        let unknown = api.get(&format!("/api/v2/score?address={empty}")).await.expect(404);
+        assert_eq!(unknown, json!({ "detail": "Address not found or has no on-chain activity" }));
     });
 }
 

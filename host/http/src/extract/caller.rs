@@ -68,6 +68,11 @@ impl Caller {
         self.bill.record(self.gate.access.cost(self.price), left);
     }
 
+    /// Units of one call at `price`, for work that continues after the request.
+    pub fn price(&self, price: PriceClass) -> u64 {
+        self.gate.access.cost(price)
+    }
+
     /// The payer of work that continues after the request.
     pub fn payer(&self) -> Payer {
         self.caller.payer(self.gate.access.cost(self.price), self.gate.access.cost(PriceClass::Score))

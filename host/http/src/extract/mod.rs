@@ -14,7 +14,7 @@ pub use paging::Paging;
 pub use parameter::{in_header, in_path, in_query, limited, optional};
 pub use path::{AddressPath, KindPath, SubjectPath, VersionPath, chain_id, param};
 pub use query::{
-    AddressList, IncludeFactors, IncludeReasons, SubjectList, VersionQuery, flag, refused, single, values,
+    AddressList, IncludeFactors, IncludeReasons, InvalidItems, SubjectList, VersionQuery, flag, refused, single, values,
 };
 
 pub(crate) use body::check_declared;

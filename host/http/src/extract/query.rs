@@ -1,6 +1,6 @@
 //! Query parameters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
@@ -56,9 +56,16 @@ pub fn flag(parts: &Parts, name: &'static str) -> Result<bool, ApiError> {
     }
 }
 
-/// `address`, a comma-separated list: the distinct addresses in order, 1 to `http.max_addresses`, and the distinct
-/// invalid items.
-pub struct AddressList(pub Vec<Address>, pub Vec<String>);
+/// The distinct items of a list that are no addresses.
+#[derive(Debug, Clone, Default)]
+pub struct InvalidItems {
+    /// The first `http.max_addresses` of them.
+    pub named: Vec<String>,
+    pub total: usize,
+}
+
+/// `address`, a comma-separated list: the distinct addresses in order, 1 to `http.max_addresses`, and the others.
+pub struct AddressList(pub Vec<Address>, pub InvalidItems);
 
 parameters!(AddressList: limited(
     in_query::<String>(
@@ -70,8 +77,8 @@ parameters!(AddressList: limited(
 ));
 
 /// `address`, a comma-separated list: the distinct addresses and names in order, 1 to `http.max_addresses`, and the
-/// distinct invalid items.
-pub struct SubjectList(pub Vec<Subject>, pub Vec<String>);
+/// others.
+pub struct SubjectList(pub Vec<Subject>, pub InvalidItems);
 
 parameters!(SubjectList: limited(
     in_query::<String>("address", "Comma-separated addresses or ENS names", format!("{EXAMPLE},vitalik.eth")),
@@ -119,24 +126,26 @@ pub fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
 /// Maximum number of characters of an invalid item in an answer.
 const MOST_REPEATED: usize = 100;
 
-/// The distinct valid items of `address`, and the distinct others. Only valid items count against the limit.
+/// The distinct valid items of `address`, and the others. Only valid items count against the limit.
 fn list<T: PartialEq>(
     parts: &Parts,
     parse: impl Fn(&str) -> Result<T, InvalidAddress>,
-) -> Result<(Vec<T>, Vec<String>), ApiError> {
+) -> Result<(Vec<T>, InvalidItems), ApiError> {
     let mut given = values(parts, "address").peekable();
     if given.peek().is_none() {
         return Err(ApiError::invalid(vec![Violation::missing(Location::Query, "address")]));
     }
     let most = Call::of(parts)?.gate.limits.addresses;
-    let (mut found, mut invalid) = (Vec::new(), Vec::new());
+    let (mut found, mut invalid, mut seen) = (Vec::new(), InvalidItems::default(), HashSet::new());
     for list in given {
         for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             let Ok(item) = parse(item) else {
                 let item: String = item.chars().take(MOST_REPEATED).collect();
-                // The same limit as for valid items: more invalid items would say nothing new.
-                if invalid.len() < most && !invalid.contains(&item) {
-                    invalid.push(item);
+                if seen.insert(item.clone()) {
+                    invalid.total += 1;
+                    if invalid.named.len() < most {
+                        invalid.named.push(item);
+                    }
                 }
                 continue;
             };

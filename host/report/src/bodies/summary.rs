@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::{Aggregate, Summarized};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, UnreadByChain};
 use assay_http::values::{Checksummed, CoverageName, Moment, Usd, sentences};
-use assay_score::bodies::SkippedBody;
+use assay_score::bodies::SkippedList;
 
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -133,10 +133,8 @@ struct AggregatedReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,
-    /// The items of the request that were left out, and why. Absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    skipped: Option<Vec<SkippedBody>>,
+    #[serde(flatten)]
+    skipped: SkippedList,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -163,7 +161,7 @@ impl From<Aggregate> for AggregatedBody {
                     list_identity_attestations: all.identity.into_iter().collect(),
                 },
                 unread: all.unread.map(of_addresses),
-                skipped: SkippedBody::all(all.skipped),
+                skipped: all.skipped.into(),
             },
         }
     }

@@ -13,7 +13,7 @@ use assay_http::{
     extract::{Caller, SubjectList, SubjectPath},
     fresh::Known,
 };
-use assay_score::{Skipped, identified, reasoned};
+use assay_score::{identified, reasoned};
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -70,6 +70,6 @@ pub(crate) async fn aggregated(
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let mut all = caller.pay_each(count, reports.source.aggregate(subjects)).await?;
-    all.skipped.splice(..0, Skipped::invalid(invalid));
+    all.skipped = all.skipped.after(invalid);
     known.answer(all.fresh, &AggregatedBody::from(all))
 }

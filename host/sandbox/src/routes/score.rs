@@ -11,8 +11,8 @@ use assay_http::{
     values::Moment,
 };
 use assay_score::{
-    OffChain, ScoringError, Skipped, assets,
-    bodies::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
+    LeftOut, OffChain, ScoringError, assets,
+    bodies::{MeanBody, ScoreBody, ScoresBody},
 };
 use assay_tasks::blocking;
 
@@ -73,7 +73,7 @@ pub(crate) async fn mean(
         let SandboxScore { score, decile, model } = sandbox.mean(&addresses)?;
         Ok::<_, ScoringError>(MeanBody::bare(addresses, score, decile, model.version, Moment::now()))
     });
-    Ok(Json(MeanBody { skipped: SkippedBody::all(Skipped::invalid(invalid).collect()), ..mean.await? }))
+    Ok(Json(MeanBody { skipped: LeftOut::default().after(invalid).into(), ..mean.await? }))
 }
 
 /// Mock scores of several addresses. Invalid addresses are skipped.
@@ -94,7 +94,7 @@ pub(crate) async fn batch(
     let score = move |address| Ok(mock(address, sandbox.score(address)?));
     let scores: Result<Vec<ScoreBody>, ScoringError> =
         blocking(move || addresses.into_iter().map(score).collect()).await;
-    Ok(Json(ScoresBody { skipped: SkippedBody::all(Skipped::invalid(invalid).collect()), ..scores?.into() }))
+    Ok(Json(ScoresBody { skipped: LeftOut::default().after(invalid).into(), ..scores?.into() }))
 }
 
 /// A mock score with the current time.

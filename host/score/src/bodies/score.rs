@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ChangesBody, ReasonsBody};
-use crate::{MeanScore, Skipped};
+use crate::{LeftOut, MeanScore, Skipped};
 use assay_domain::{
     Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Outlook, Rate, Reasons, Score,
 };
@@ -127,10 +127,8 @@ pub struct MeanBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
-    /// The items of the request that were left out, and why. Absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub skipped: Option<Vec<SkippedBody>>,
+    #[serde(flatten)]
+    pub skipped: SkippedList,
 }
 
 /// A score for each of several addresses.
@@ -139,10 +137,8 @@ pub struct MeanBody {
 pub struct ScoresBody {
     pub scores: Vec<ScoreBody>,
     pub count: usize,
-    /// The items of the request that were left out, and why. Absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub skipped: Option<Vec<SkippedBody>>,
+    #[serde(flatten)]
+    pub skipped: SkippedList,
 }
 
 impl ScoreBody {
@@ -214,7 +210,7 @@ impl MeanBody {
             timestamp: at,
             credit_events_coverage: None,
             provisional: None,
-            skipped: None,
+            skipped: SkippedList::default(),
         }
     }
 
@@ -228,7 +224,7 @@ impl MeanBody {
 impl From<MeanScore> for MeanBody {
     fn from(mean: MeanScore) -> Self {
         let body = Self::bare(mean.addresses, mean.score, mean.decile, mean.model.version, Moment(mean.at));
-        Self { skipped: SkippedBody::all(mean.skipped), ..body.read(mean.coverage) }
+        Self { skipped: mean.skipped.into(), ..body.read(mean.coverage) }
     }
 }
 
@@ -250,7 +246,7 @@ impl ClaimedRateBody {
 
 impl From<Vec<ScoreBody>> for ScoresBody {
     fn from(scores: Vec<ScoreBody>) -> Self {
-        Self { count: scores.len(), scores, skipped: None }
+        Self { count: scores.len(), scores, skipped: SkippedList::default() }
     }
 }
 
@@ -269,7 +265,7 @@ impl FactorBody {
 /// An item of `address` that was left out.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Skipped, example = json!({ "address": "nonsense", "reason": "invalid" }))]
-pub struct SkippedBody {
+pub(crate) struct SkippedBody {
     /// The item, at most its first 100 characters.
     address: String,
     /// `invalid`: neither an address nor a name; `not_found`: without activity, or a name that does not resolve;
@@ -278,10 +274,28 @@ pub struct SkippedBody {
     reason: &'static str,
 }
 
-impl SkippedBody {
-    /// `None` if nothing was skipped.
-    pub fn all(skipped: Vec<Skipped>) -> Option<Vec<Self>> {
-        let body = |Skipped { item, why }: Skipped| Self { address: item, reason: why.as_str() };
-        (!skipped.is_empty()).then(|| skipped.into_iter().map(body).collect())
+/// What was left out of a list.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[schema(as = SkippedItems)]
+pub struct SkippedList {
+    /// The items of the request that were left out, and why; of those that are no address, the first
+    /// `http.max_addresses` different ones. Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    skipped: Option<Vec<SkippedBody>>,
+    /// All items that were left out, each once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    skipped_total: Option<usize>,
+}
+
+impl From<LeftOut> for SkippedList {
+    fn from(left_out: LeftOut) -> Self {
+        let total = left_out.total();
+        if total == 0 {
+            return Self::default();
+        }
+        let body = |Skipped { item, why }: Skipped| SkippedBody { address: item, reason: why.as_str() };
+        Self { skipped: Some(left_out.items.into_iter().map(body).collect()), skipped_total: Some(total) }
     }
 }

@@ -1,18 +1,18 @@
 //! `/api/v2/score/…` of several subjects: the mean of their scores, and each score.
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, response::Response};
 
 use super::{ScoreRoutes, Show, choice::ModelChoice, identified, reasoned};
 use crate::{
-    Ask, Scores, ScoringError, Skipped,
-    bodies::{MeanBody, ScoresBody, SkippedBody},
+    Ask, Scores,
+    bodies::{MeanBody, ScoresBody, SkippedList},
     responses,
 };
 use assay_domain::Freshness;
 use assay_http::{
     ApiError,
     extract::{Caller, SubjectList},
-    fresh::Known,
+    fresh::{self, Known},
 };
 
 /// One score for several addresses: the mean of their scores.
@@ -46,7 +46,7 @@ pub(crate) async fn mean(
     let ask = Ask { one_version: true, ..choice.ask(caller.name(), false) };
     let mean = async { scores.source.scores(subjects, ask).await?.mean() };
     let mut mean = caller.pay_each(count, mean).await?;
-    mean.skipped.splice(..0, Skipped::invalid(invalid));
+    mean.skipped = mean.skipped.after(invalid);
     let ids: Vec<_> = mean.scores.iter().map(|scored| scores.rollout.score_id(scored, caller.owner())).collect();
     let chosen: Vec<_> = mean.scores.first().map(|scored| scored.chosen).into_iter().collect();
     Ok(reasoned(identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids), chosen))
@@ -55,7 +55,8 @@ pub(crate) async fn mean(
 /// The score of each of several addresses.
 ///
 /// Items that are neither an address nor a name are skipped, and so are addresses without activity: `skipped` lists
-/// them. An address that occurs twice is in the response once. Each address costs the units of one score.
+/// them, also if no score is left. An address that occurs twice is in the response once. Each address costs the units
+/// of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
     params(SubjectList, Show, ModelChoice),
@@ -82,14 +83,16 @@ pub(crate) async fn batch(
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let ask = choice.ask(caller.name(), show.words());
-    let Scores { found: scored, mut skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
-    skipped.splice(..0, Skipped::invalid(invalid));
-    let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+    let Scores { found: scored, skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
+    let skipped = SkippedList::from(skipped.after(invalid));
+    let Some(soonest) = Freshness::soonest(scored.iter().map(|scored| scored.fresh)) else {
+        return Ok(fresh::once(Json(ScoresBody { skipped, ..Vec::new().into() })));
+    };
     let mut bodies = Vec::with_capacity(scored.len());
     for scored in &scored {
         bodies.push(scores.explained(scored, show).await);
     }
     let ids = scored.iter().map(|scored| scores.rollout.score_id(scored, caller.owner()));
-    let answer = known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?;
+    let answer = known.answer(soonest, &ScoresBody { skipped, ..bodies.into() })?;
     Ok(reasoned(identified(answer, ids), scored.iter().map(|scored| scored.chosen)))
 }

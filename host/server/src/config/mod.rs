@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 
+pub use assay_batch::config::Batch;
 pub use assay_chain::config::{
     ChainConfig, Data, Discovery, ExplorerLimits, Identity, IndexMode, Lookup, Names, NativeConfig, PriceApi, Prices,
     Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
@@ -59,6 +60,7 @@ pub struct Config {
     pub identity: Identity,
     pub outbound: Outbound,
     pub watches: Watches,
+    pub batch: Batch,
     pub telemetry: Telemetry,
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,

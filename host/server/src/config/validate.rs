@@ -26,6 +26,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("identity", config.identity.problems()),
         ("outbound", config.outbound.problems()),
         ("watches", config.watches.problems()),
+        ("batch", config.batch.problems()),
         ("telemetry", config.telemetry.problems()),
     ] {
         found.section(section, problems);

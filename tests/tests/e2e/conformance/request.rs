@@ -70,7 +70,7 @@ impl Request {
             let odd = ["text/plain", "application/xml", "multipart/form-data", "application/json; charset=utf-16", ""];
             headers.push(("content-type", if dice.percent(85) { kind.clone() } else { dice.pick(&odd).to_owned() }));
         }
-        if dice.percent(8) {
+        if dice.percent(20) {
             headers.push(("if-none-match", dice.pick(&["*", "\"a\", W/\"b\"", ",,,", "\"", "W/"]).to_owned()));
         }
         if dice.percent(5) {

@@ -263,7 +263,10 @@ async fn sandbox_mode_takes_several_subjects_each_once() {
         assert!(batch["scores"][0]["factors"].is_array());
         let all = server.get(&format!("/api/v2/report{list}")).await.json();
         let all = &all["report"];
-        assert_eq!(keys(all), ["address", "first_transaction", "last_transaction", "skipped", "summary", "timestamp"]);
+        assert_eq!(
+            keys(all),
+            ["address", "first_transaction", "last_transaction", "skipped", "skipped_total", "summary", "timestamp"]
+        );
         assert_eq!(all["address"], json!([ONE, TWO]));
         let left_out = json!([{ "address": "nonsense", "reason": "invalid" }]);
         for answer in [&mean, &batch, all] {
