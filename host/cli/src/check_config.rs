@@ -8,13 +8,18 @@ use assay_store::config::Backend;
 use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
-use assay::config::{Config, KeyConfig};
+use assay::config::{Config, KeyConfig, here};
 use assay_payment::config::X402;
 use assay_payment::{Item, Terms};
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;
     print(summary(&config).trim_end())?;
+    let missing: Vec<_> = here::missing(&config).into_iter().map(|problem| format!("  {problem}")).collect();
+    if !missing.is_empty() {
+        return Err(Failure::no(format!("this machine lacks {} thing(s):\n{}", missing.len(), missing.join("\n"))));
+    }
+    print("The configuration is good.")?;
     if !live {
         return Ok(());
     }
@@ -62,7 +67,6 @@ fn summary(config: &Config) -> String {
         lines.push(format!("reputation to {registry} on chain {chain}, by credit {credit} and sybil {sybil}"));
     }
     lines.extend(x402_line(&config.access.x402, config.attestation.is_some()));
-    lines.push("The configuration is good.".into());
     lines.join("\n")
 }
 

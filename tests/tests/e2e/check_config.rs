@@ -27,6 +27,31 @@ pub(super) fn check(config: &str) -> (Option<i32>, String, String) {
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
 
+#[test]
+fn what_this_machine_lacks_is_said_before_the_server_starts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a-file");
+    std::fs::write(&file, "").expect("a file");
+    let config = format!(
+        "[models]\nshelf = {:?}\n[store]\npath = {:?}\n",
+        folder.path().join("nowhere"),
+        file.join("data/assay.redb")
+    );
+    std::fs::write(folder.path().join("assay.toml"), config).expect("a file");
+    let check = |name: &str| {
+        let done = Command::new(binary()).current_dir(folder.path()).args(["check-config", "--config", name]).output();
+        String::from_utf8(done.expect("assay runs").stderr).expect("text")
+    };
+    let said = check("assay.toml");
+    for part in ["lacks 3 thing(s)", "models.shelf: ", "`assay init`", "store.path: ", "reading.index_path: "] {
+        assert!(said.contains(part), "{part} not in {said}");
+    }
+    let redis = "[store]\nbackend = \"redis\"\nurl = \"http://redis.example\"\n";
+    std::fs::write(folder.path().join("redis.toml"), redis).expect("a file");
+    let said = check("redis.toml");
+    assert!(said.contains("redis.toml:3: store.url: of a scheme that is not known; it is written redis://"), "{said}");
+}
+
 async fn config() -> String {
     devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("unused.redb"), KEY)
 }

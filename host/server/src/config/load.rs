@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    Environment, File, FileFormat, ValueKind,
-    builder::{ConfigBuilder, DefaultState},
-};
+use config::{Environment, File, FileFormat, Value};
 
-use super::{Config, Problem, validate};
+use super::{Config, Problem, faults, places::Places, validate};
 use assay_chain::known;
+use assay_domain::{InvalidAddress, parse_address};
 
 /// The default file, with a comment for every key.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -18,8 +16,6 @@ pub const DEFAULTS: &str = include_str!("defaults.toml");
 pub enum ConfigError {
     #[error("configuration file {} cannot be read: {error}", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },
-    #[error("configuration: {0}")]
-    Invalid(String),
     #[error("configuration has {} problem(s):\n{}", .0.len(),
         .0.iter().map(|p| format!("  {p}")).collect::<Vec<_>>().join("\n"))]
     Problems(Vec<Problem>),
@@ -32,112 +28,67 @@ pub enum ConfigError {
 pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     let embedded = [DEFAULTS, known::IDENTITY].map(|text| File::from_str(text, FileFormat::Toml));
     let mut builder = config::Config::builder().add_source(embedded.to_vec());
+    let unreadable = |error: &config::ConfigError| {
+        let what = without_values(&error.to_string());
+        ConfigError::Problems(vec![Problem { key: "configuration".to_owned(), what }])
+    };
+    let defaults = builder.clone().build().map_err(|error| unreadable(&error))?;
     let fallback = Path::new("assay.toml");
+    let mut places = Places::nowhere();
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
         let text =
             std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+        places = Places::of(path, &text).map_err(ConfigError::Problems)?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
-    let (parsed, unset) = parse(builder.add_source(environment));
-    let mut config = match parsed {
-        Ok(config) => config,
-        Err(what) if unset.is_empty() => return Err(ConfigError::Invalid(what)),
-        Err(what) => {
-            let rest = Problem { key: "configuration".to_owned(), what };
-            return Err(ConfigError::Problems(unset.into_iter().chain([rest]).collect()));
+    let values = builder.add_source(environment).build().map_err(|error| unreadable(&error))?;
+    let mistyped = checksums(&values.cache);
+    let (config, mut problems) = faults::read(values, &defaults.cache);
+    problems.extend(mistyped);
+    if let Some(mut config) = config {
+        if config.reading.index_path.as_os_str().is_empty() {
+            config.reading.index_path = config.store.path.with_file_name("index");
         }
-    };
-    if config.reading.index_path.as_os_str().is_empty() {
-        config.reading.index_path = config.store.path.with_file_name("index");
+        // A value that was replaced is not judged, nor what it is in.
+        let is_in = |one: &str, other: &str| {
+            one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let replaced: Vec<String> = problems.iter().map(|problem| problem.key.clone()).collect();
+        let is_judged = |one: &Problem| replaced.iter().all(|key| !is_in(key, &one.key) && !is_in(&one.key, key));
+        problems.extend(validate::problems(&config).into_iter().filter(is_judged));
+        if problems.is_empty() {
+            return Ok(config);
+        }
     }
-    let mut problems = validate::problems(&config);
-    // The value of an unset variable is unknown, so nothing else is wrong with it.
-    problems.retain(|problem| unset.iter().all(|unset| unset.key != problem.key));
-    let problems: Vec<_> = unset.into_iter().chain(problems).collect();
-    if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
+    let placed = problems.into_iter().map(|Problem { key, what }| match places.of_key(&key) {
+        Some(place) => Problem { key: format!("{place}: {key}"), what },
+        None => Problem { key, what },
+    });
+    Err(ConfigError::Problems(placed.collect()))
 }
 
-/// The configuration, or why it cannot be parsed; and each value that names an unset environment variable, for which
-/// the configuration has a placeholder.
-fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, Vec<Problem>) {
-    // An error about all chains names its keys itself.
-    let words = |error: &config::ConfigError| without_values(error.to_string().trim_end_matches(" for key `chains`"));
-    let mut unset: Vec<Problem> = Vec::new();
-    loop {
-        let values = match builder.clone().build() {
-            Ok(values) => values,
-            Err(error) => return (Err(words(&error)), unset),
-        };
-        let error = match values.clone().try_deserialize() {
-            Ok(config) => return (Ok(config), unset),
-            Err(error) => error,
-        };
-        let mut rest = Vec::new();
-        unset_variables(&values.cache, "", &mut rest);
-        let caused = match &error {
-            config::ConfigError::At { key: Some(key), .. } => rest.iter().position(|(known, _)| *known == dotted(key)),
-            _ => None,
-        };
-        let Some((key, variable)) = caused.map(|at| rest.swap_remove(at)) else {
-            // The loader stops at its first error, before it has seen every variable.
-            unset.extend(rest.into_iter().map(|(key, variable)| unset_problem(key, &variable)));
-            return (Err(words(&error)), unset);
-        };
-        builder = match builder.set_override(&key, format!("unset {variable} at {key}")) {
-            Ok(builder) => builder,
-            Err(_) => return (Err(words(&error)), unset),
-        };
-        unset.push(unset_problem(key, &variable));
-    }
-}
-
-fn unset_problem(key: String, variable: &str) -> Problem {
-    Problem { key, what: format!("environment variable {variable} is not set; set it, or write the value") }
-}
-
-/// Every text below `value` that is the name of an unset environment variable, with its key.
-fn unset_variables(value: &config::Value, key: &str, found: &mut Vec<(String, String)>) {
-    match &value.kind {
-        ValueKind::Table(fields) => {
-            let below = |name: &String| if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-            fields.iter().for_each(|(name, value)| unset_variables(value, &below(name), found));
-        }
-        ValueKind::Array(items) => {
-            items.iter().enumerate().for_each(|(at, item)| unset_variables(item, &format!("{key}[{at}]"), found));
-        }
-        ValueKind::String(text) => {
-            let is_name =
-                |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            let name = text.strip_prefix('$').filter(is_name).filter(|name| std::env::var(name).is_err());
-            found.extend(name.map(|name| (key.to_owned(), name.to_owned())));
-        }
-        _ => {}
-    }
+/// Addresses in mixed case whose EIP-55 checksum is wrong: a letter or a digit of them is another one.
+fn checksums(values: &Value) -> Vec<Problem> {
+    let wrong = |text: &str| matches!(parse_address(text), Err(InvalidAddress::Checksum));
+    let what = "the checksum of this address is wrong: a letter or a digit differs; copy it again";
+    let found = faults::texts(values).into_iter().filter(|(_, text)| wrong(text));
+    found.map(|(key, _)| Problem { key, what: what.to_owned() }).collect()
 }
 
 /// The loader's message without values from the file: a quoted line, or a text of the wrong type, may be a secret.
-fn without_values(message: &str) -> String {
+pub(super) fn without_values(message: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
     let lines = message.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty());
-    let message = without_variants(dotted(&lines.collect::<Vec<_>>().join("\n")));
+    let message = dotted(&lines.collect::<Vec<_>>().join("\n"));
     match message.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
         Some((before, Some((_, after)))) => format!("{before}text{after}"),
         _ => message,
     }
 }
 
-/// An unknown value of a key, in words without the loader's types.
-fn without_variants(message: String) -> String {
-    let parts = message.strip_prefix("enum ").and_then(|rest| rest.split_once(" does not have variant constructor "));
-    match parts.and_then(|(_, rest)| rest.split_once(" for key ")) {
-        Some((value, key)) => format!("{key} cannot be {value:?}; `assay config defaults` shows what it can be"),
-        None => message,
-    }
-}
-
 /// Turns the loader's form of a path, `chains[0]id`, into `chains[0].id`.
-fn dotted(message: &str) -> String {
+pub(super) fn dotted(message: &str) -> String {
     let mut dotted = String::with_capacity(message.len());
     for c in message.chars() {
         if dotted.ends_with(']') && (c.is_alphanumeric() || c == '_') {
@@ -197,7 +148,7 @@ mod tests {
     #[test]
     fn no_value_of_the_file_is_repeated() {
         for (text, place) in [
-            ("[[access.keys]]\nname = \"a\"\nkey = \"s3cret\nscopes = []", "line 3"),
+            ("[[access.keys]]\nname = \"a\"\nkey = \"s3cret\nscopes = []", ":3: "),
             (
                 "[[chains]]\nid = 1\nname = \"A\"\nrpc = \"https://user:s3cret@rpc.example\"\nfinality = 1\nnative = \
                  { symbol = \"ETH\" }",
@@ -220,6 +171,48 @@ mod tests {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("k3y"), "{error}");
+    }
+
+    #[test]
+    fn every_fault_of_form_is_listed_with_its_line_and_a_remedy() {
+        let text = "listen = \"nonsense\"\nlisen = \"x\"\n[http]\nmax_requests = \"many\"\nmax_bodies = 3\n\
+                    request_timeout_ms = -5\n[store]\nbackend = \"postgres\"\n[[access.keys]]\nname = \"a\"\n\
+                    key = \"0123456789\"\nscopes = [\"root\", \"read\"]\n[[chains]]\nid = \"one\"\nrpc = 5\n\
+                    [promotion]\nmax_psi = -1.0\n";
+        let error = load_text(text).unwrap_err().to_string();
+        for part in [
+            ":1: listen: not an address with a port, such as 127.0.0.1:8080",
+            ":2: lisen: no such key; did you mean `listen`?",
+            ":4: http.max_requests: text; must be a whole number",
+            ":5: http.max_bodies: no such key; ",
+            ":6: http.request_timeout_ms: -5; must be a whole number of at least 0",
+            ":8: store.backend: cannot be \"postgres\"; give `embedded` or `redis`",
+            ":12: access.keys[0].scopes[0]: cannot be \"root\"; give `read`, `submit` or `admin`",
+            ":14: chains[0].id: ",
+            ":15: chains[0].rpc: 5; must be a list",
+            ":17: promotion.max_psi: -1; must be",
+        ] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        assert!(error.starts_with("configuration has 10 problem(s)"), "{error}");
+    }
+
+    #[test]
+    fn a_mistyped_address_is_named() {
+        let good = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+        let text = |address: &str| format!("[agents]\nchain = 1\nidentity_registry = \"{address}\"\n");
+        let error = |address: &str| load_text(&text(address)).unwrap_err().to_string();
+        assert!(error(&good.replace("dA", "dB")).contains(":3: agents.identity_registry: the checksum"));
+        assert!(!error(good).contains("checksum") && !error(&good.to_lowercase()).contains("checksum"));
+    }
+
+    #[test]
+    fn every_fault_of_the_syntax_has_its_line() {
+        let error = load_text("listen = 127.0.0.1:8080\n[http]\nmax_requests = \n[store]\npath = \"a\n").unwrap_err();
+        let error = error.to_string();
+        for part in [":1: ", "a text needs quotes", ":3: ", ":5: ", "a quote is missing"] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
     }
 
     #[test]

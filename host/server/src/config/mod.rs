@@ -3,8 +3,12 @@
 //! section.
 
 mod entry;
+mod faults;
+pub mod here;
 mod load;
 mod models;
+mod places;
+mod unset;
 mod validate;
 
 use std::net::SocketAddr;

@@ -48,6 +48,11 @@ use crate::{
     pauses,
 };
 
+/// What is wrong with a URL of servers, in words without a part of it.
+pub(crate) fn fault_of(url: &str) -> Option<String> {
+    Address::parse(url).err()
+}
+
 /// The fault of servers that are not reached. Their addresses are not for everybody.
 const AWAY: &str = "the store cannot be reached. It is tried again until it can";
 /// Members of a family per page.
