@@ -137,7 +137,7 @@ refused("the decision function of LinearSVC is not in log-odds", assay_model.pac
         make_pipeline(StandardScaler(), LinearSVC()).fit(numpy.nan_to_num(x), y), folder / "sklearn", wallets)
 refused("str of builtins cannot be packed", assay_model.pack, "a model", declared, wallets)
 narrow = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(x.iloc[:, :5], y)
-refused("the estimator does not take the features of", assay_model.pack, narrow, declared, wallets)
+refused("it was trained on 5 features, and 33 are declared", assay_model.pack, narrow, declared, wallets)
 turned = x.iloc[:, ::-1].astype("float32")
 refused("it was fitted to liquidation_days, volatile_debt, ", assay_model.pack,
         catboost.CatBoostClassifier(depth=4, **settings).fit(turned, y), folder / "catboost", wallets)
