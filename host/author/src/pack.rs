@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_domain::{ModelKind, ModelVersion, features::Features};
 use tables::{
     Answer,
-    data::{Data, FACTORS, FEATURES, Section},
+    data::{Data, FACTORS, FEATURES, Section, double},
     link::Link,
 };
 
@@ -13,19 +13,24 @@ use crate::{
     FileFault, Wallet, calibration, claims,
     declaration::{Declaration, DeclarationFile, DeclaredKind, Feature, Margin},
     fault::begins,
+    fitted::{self, Fit},
     language::Expression,
     module,
     packed::Packed,
     predictions::Unit,
     ratings,
     rules::{self, Card, ModelRules},
-    scale::{self, Scale, deciles},
+    scale::{self, Scale},
     texts::{self, LABEL},
     training::Training,
 };
 
 /// The most bytes of data. The data is in memory during each call.
 const DATA: usize = 1 << 20;
+
+/// A margin or score beyond this is that of the largest figures, of which a sum in single precision may be infinite. The
+/// score is 300 or 1000 long before.
+const ENDLESS: f64 = 1e7;
 
 /// Columns of the table of the training that are no features.
 const TAKEN: [&str; 4] = ["id", "as_of", "cluster", "outcome"];
@@ -55,6 +60,21 @@ impl Pack {
         Some(if self.kind == ModelKind::Sybil { answer.risk() } else { answer.score() })
     }
 
+    /// What it predicts of figures in the order of the features; `None` if it refuses any wallet with them, or its
+    /// margin has no probability.
+    pub fn predicts_of(&self, unit: Unit, figures: &[f64]) -> Option<Predicted> {
+        let data = Data::new(&self.data)?;
+        let mut values = [f64::NAN; FEATURES];
+        values.iter_mut().zip(figures).for_each(|(value, figure)| *value = *figure);
+        let (margin, _) = tables::points(data, &values);
+        if margin.is_nan() {
+            return None;
+        }
+        let (scale, link) = (data.section(Section::Scale), Link::of(data));
+        let exact = double(scale, 1) + double(scale, 0) * link.map_or(margin, |link| link.value(margin));
+        self.predicted(unit, data, margin, exact)
+    }
+
     /// A sybil model refuses no wallet.
     fn answer(&self, data: Data<'_>, features: &Features) -> Option<Answer> {
         let wallet = Wallet::new(features);
@@ -66,16 +86,20 @@ impl Pack {
     pub fn predicts(&self, unit: Unit, features: &Features) -> Option<Predicted> {
         let data = Data::new(&self.data)?;
         let answer = self.answer(data, features)?;
+        self.predicted(unit, data, answer.margin, answer.exact())
+    }
+
+    fn predicted(&self, unit: Unit, data: Data<'_>, margin: f64, exact: f64) -> Option<Predicted> {
         let precise = if self.single { 1e-5 } else { 1e-9 };
         let near = |value: f64| precise * value.abs().max(1.0);
         let (value, within) = match (unit, Link::of(data)) {
-            (Unit::Margin, _) => (answer.margin, near(answer.margin)),
-            (Unit::Score, _) => (answer.exact(), near(answer.exact())),
-            (Unit::Probability, None) => (1.0 / (1.0 + (-self.factor? * answer.margin).exp()), precise),
+            (Unit::Margin, _) => (margin, near(margin)),
+            (Unit::Score, _) => (exact, near(exact)),
+            (Unit::Probability, None) => (1.0 / (1.0 + (-self.factor? * margin).exp()), precise),
             (Unit::Probability, Some(link)) => {
                 let of = |margin| link.probability(margin);
                 // A steep calibration magnifies what precision leaves open.
-                let (margin, near) = (answer.margin, near(answer.margin));
+                let near = near(margin);
                 (of(margin), precise.max((of(margin + near) - of(margin - near)).abs()))
             }
         };
@@ -92,9 +116,15 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// Whether a prediction of the origin is the same.
+    /// Whether a prediction of the origin is the same. Beyond [`ENDLESS`] only the sign counts.
     pub fn agrees(self, origin: f64) -> bool {
-        (self.value - origin).abs() <= self.within
+        self.difference(origin) <= self.within
+    }
+
+    /// How far a prediction of the origin is; 0 if both are beyond [`ENDLESS`] and of one sign.
+    pub fn difference(self, origin: f64) -> f64 {
+        let both_endless = self.value.abs() > ENDLESS && origin.abs() > ENDLESS;
+        if both_endless && self.value.signum() == origin.signum() { 0.0 } else { (self.value - origin).abs() }
     }
 }
 
@@ -106,7 +136,6 @@ pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
     let file = DeclarationFile::read(declaration)?;
     let expressions = expressions(&file)?;
     let factor_of = factors(&file)?;
-    let scale = Scale::of(&file)?;
     let training = Training::read(&file)?;
     let rules = rules::rules(&file, &expressions, training.as_ref())?;
     let factor = match (rules.predicts(), file.declared.score.margin.get_ref()) {
@@ -115,18 +144,24 @@ pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
         (None, _) => Some(1.0),
     };
     let link = calibration::numbers(&file, factor)?;
+    let fit = training.as_ref().map(|training| Fit::of(&file, &rules, factor, &link, training));
+    let (of_odds, fitted) = fitted::scale(&file, fit.as_ref())?;
+    let of_odds = match &rules {
+        ModelRules::Card(Card { base: Some(base), .. }) if link.is_empty() => Scale { base: *base, ..of_odds },
+        _ => of_odds,
+    };
+    let (deciles, of_deciles) = fitted::deciles(&file, fit.as_ref(), of_odds)?;
     let scale = match &rules {
         // The link has the factor.
-        _ if !link.is_empty() => scale,
-        ModelRules::Card(Card { base: Some(base), .. }) => Scale { base: *base, ..scale },
-        _ => Scale { per_margin: scale.per_margin * factor.unwrap_or(1.0), ..scale },
+        _ if !link.is_empty() => of_odds,
+        _ => Scale { per_margin: of_odds.per_margin * factor.unwrap_or(1.0), ..of_odds },
     };
     rules::prove(&file, &rules, scale)?;
     let mut packed = Packed::new();
     packed.put(Section::Code, expressions.iter().flat_map(|expression| expression.code.iter().copied()));
     packed.put(Section::FactorOf, factor_of.iter().map(|factor| *factor as u8));
     packed.numbers(Section::Possible, rules::possible(&file, &rules, scale, &factor_of, !link.is_empty()));
-    packed.numbers(Section::Deciles, deciles(&file)?.iter().copied());
+    packed.numbers(Section::Deciles, deciles);
     packed.texts(&texts::texts(&file, &expressions)?);
     packed.doubles(Section::Claims, claims::numbers(&file)?);
     packed.doubles(Section::Link, link);
@@ -145,6 +180,7 @@ pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
         ),
         None => summary,
     };
+    let summary = [Some(summary), fitted, of_deciles].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let data = packed.bytes();
     if data.len() > DATA {
         let message =

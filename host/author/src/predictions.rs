@@ -40,6 +40,18 @@ impl Predictions {
     /// # Errors
     /// The file has no column `margin`, `probability` or `score`, or a cell of it is not a number.
     pub fn read(path: &Path) -> Result<Self, FileFault> {
+        let read = Self::read_odd(path)?;
+        match read.values.iter().position(|value| !value.is_finite()) {
+            Some(at) => Err(FileFault::of(path, format!("prediction {} is not a finite number", at + 1))),
+            None => Ok(read),
+        }
+    }
+
+    /// The predictions for odd rows, which may be infinite or no number.
+    ///
+    /// # Errors
+    /// As [`Self::read`], but for predictions that are not finite.
+    pub fn read_odd(path: &Path) -> Result<Self, FileFault> {
         let text = files::text(path, files::TRAINED)?;
         let head = text.lines().next().unwrap_or_default();
         let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
@@ -50,9 +62,6 @@ impl Predictions {
             )
         })?;
         let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(at) => Err(FileFault::of(path, format!("prediction {} is not a finite number", at + 1))),
-            None => Ok(Self { unit, values }),
-        }
+        Ok(Self { unit, values })
     }
 }

@@ -56,7 +56,8 @@ impl Scale {
             (DeclaredKind::Credit, ..) => {
                 return fault(
                     "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and \
-                     no `base`. With 60, 700 and 4, odds of 4 to 1 score 700, and odds of 8 to 1 score 760",
+                     no `base`; or `table`, the table of the training, and none of these. With 60, 700 and 4, odds of 4 \
+                     to 1 score 700, and odds of 8 to 1 score 760",
                 );
             }
         };
@@ -120,7 +121,12 @@ pub(crate) fn factor(file: &DeclarationFile, name: &str, predicts: &Predicts) ->
 pub(crate) fn deciles(file: &DeclarationFile) -> Result<&[u32], FileFault> {
     let declared = match (file.declared.kind, &file.declared.score.deciles) {
         (DeclaredKind::Credit, Some(declared)) => declared,
-        (DeclaredKind::Credit, None) => return Err(FileFault::of(&file.path, "[score]: `deciles` are missing")),
+        (DeclaredKind::Credit, None) => {
+            return Err(FileFault::of(
+                &file.path,
+                "[score]: `deciles` are missing: name `table`, the table of the training, and they are fitted to it",
+            ));
+        }
         (DeclaredKind::Sybil, Some(declared)) => return Err(file.fault(declared, "a sybil model has no deciles")),
         (DeclaredKind::Sybil, None) => return Ok(&[]),
     };

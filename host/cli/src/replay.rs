@@ -62,6 +62,11 @@ pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     if same == all { Ok(()) } else { Err(Failure::no("")) }
 }
 
+/// The record of one served score.
+pub(super) fn recorded(id: &ScoreId, config: &Config, server: &Server) -> Result<ServedRecord, Failure> {
+    Records::open(config, server)?.get(id)
+}
+
 fn ids(given: &[String]) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
     for id in given {

@@ -503,6 +503,7 @@ export interface components {
             code: string;
             count: number;
             message?: string | null;
+            score_id?: string | null;
         };
         FeatureSource: {
             block?: number;

@@ -51,6 +51,8 @@ pub enum LoadError {
     Forged(PublicKey),
     #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
     Invalid(String),
+    #[error("it uses {0}")]
+    SwitchedOff(String),
     #[error("it is too complex to compile: it has {0}. Use the output of a compiler for WebAssembly")]
     TooComplex(String),
     #[error(
@@ -144,7 +146,7 @@ impl LoadError {
             Self::Untrusted(_) => "untrusted",
             Self::Forged(_) => "forged",
             Self::Encode(_) => "not_encodable",
-            Self::Invalid(_) => "invalid_wasm",
+            Self::Invalid(_) | Self::SwitchedOff(_) => "invalid_wasm",
             Self::TooComplex(_) => "too_complex",
             Self::Compiler(_) => "compiler_limits",
             Self::CompilerStart(_) => "compiler_start",

@@ -33,7 +33,7 @@ def _within(figure: dict[str, Any] | None) -> str:
     return f"{figure['value']:.3f}{ends}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Backtest:
     """What `assay backtest` found. A notebook shows a summary."""
 
@@ -47,6 +47,10 @@ class Backtest:
         """The result in one sentence for each comparison, or for the one model."""
         said = [one["verdict"] for one in self.result["comparisons"] or self.result["grades"]]
         return " ".join(said)
+
+    def __repr__(self) -> str:
+        names = " and ".join(one["name"] for one in self.result["models"])
+        return f"Backtest({names}, {self.result['sample']['records']} records: {self.verdict})"
 
     def _repr_html_(self) -> str:
         sample, models = self.result["sample"], self.result["models"]

@@ -31,6 +31,11 @@ def read(table: str) -> pandas.DataFrame:
     return frame.set_index(KEYS)
 
 
+def rows(table: str) -> pandas.DataFrame:
+    """Rows that are only features."""
+    return pandas.read_csv(io.StringIO(table), dtype="float64", float_precision="round_trip")
+
+
 def features(declaration: str | os.PathLike[str], wallets: Wallets) -> pandas.DataFrame:
     """Evaluates the expressions of a `model.toml` on wallets.
 

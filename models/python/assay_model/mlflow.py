@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
 
@@ -33,15 +32,7 @@ class _Scorer:
         self.component = component
 
     def predict(self, wallets: pandas.DataFrame | Wallets, params: dict[str, Any] | None = None) -> pandas.DataFrame:
-        if isinstance(wallets, pandas.DataFrame):
-            # A column that a wallet does not have is NaN in a data frame.
-            rows = wallets.to_dict("records")
-            wallets = [{str(name): value for name, value in row.items() if not _absent(value)} for row in rows]
         return score(self.component, wallets)
-
-
-def _absent(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _load_pyfunc(component: str) -> _Scorer:

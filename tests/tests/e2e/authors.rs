@@ -132,24 +132,40 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     assert!(rows.starts_with("id,as_of,cluster,age,repays,liquidations,assets,outcome\n\"wallet "), "{rows}");
     std::fs::write(folder.join("matrix.csv"), &rows).expect("a file");
     let mut train = Command::new(python::interpreter().expect("Python"));
-    let trained = train.arg("train.py").current_dir(&folder).output().expect("Python starts");
+    let trained = train.arg("train.py").env("ASSAY_BIN", binary()).current_dir(&folder).output();
+    let trained = trained.expect("Python starts");
     let text = said(&trained);
-    for words in
-        ["and tried on ", "  trees: AUC within months 0.", " alone: AUC within months ", "points double the odds"]
-    {
+    for words in ["and tried on ", "  trees: AUC within months 0.", " alone: AUC within months "] {
         assert!(trained.status.success() && text.contains(words), "{words}: {text}");
     }
     println!("{text}");
 
     let card = "[[section]]\ntitle = \"Purpose\"\ntext = \"To try a template.\"\n";
     std::fs::write(folder.join("card.toml"), card.replace("title", "titel")).expect("a file");
-    let build = ["model", "build", "--expect", "predictions.csv"];
+    let build = ["model", "build"];
     let text = said(&assay(&folder, &build));
     assert!(text.contains("card.toml: ") && text.contains("titel"), "{text}");
     std::fs::write(folder.join("card.toml"), card).expect("a file");
     let text = said(&assay(&folder, &build));
-    assert!(text.contains("the component predicts what predictions.csv has"), "{text}");
-    assert!(text.contains("factors rated by fifths of "), "{text}");
+    for words in [
+        "the component predicts what predictions.csv has; largest difference 0e0",
+        " odd rows: the component predicts what odd-predictions.csv has; largest difference 0e0",
+        "factors rated by fifths of ",
+        " points double the odds, 650 has odds of ",
+        "; deciles [",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    println!("{text}");
+    // Without what the training predicts there is no component, unless its card says so.
+    std::fs::rename(folder.join("odd-predictions.csv"), folder.join("kept.csv")).expect("a file");
+    let text = said(&assay(&folder, &build));
+    assert!(text.contains("there is no ") && text.contains("--unproven builds without a comparison"), "{text}");
+    let text = said(&assay(&folder, &["model", "pack", "model.toml", "-o", "packed.wasm"]));
+    assert!(text.contains("odd-predictions.csv: write its predictions for the rows of"), "{text}");
+    let text = said(&assay(&folder, &["model", "pack", "model.toml", "-o", "packed.wasm", "--unproven"]));
+    assert!(text.contains("not compared with its training, and its card says so"), "{text}");
+    std::fs::rename(folder.join("kept.csv"), folder.join("odd-predictions.csv")).expect("a file");
 
     let checked = |words: &str| {
         let text = said(&assay(&folder, &["model", "check", "mine.wasm"]));
@@ -169,6 +185,7 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     std::fs::copy(folder.join("mine.wasm"), shelf.join("mine.wasm")).expect("a file");
     let text = said(&assay(&folder, &["model", "card", "0.1"]));
     assert!(text.contains("# credit 0.1") && text.contains("## Purpose\n\nTo try a template."), "{text}");
+    assert!(text.contains("## Proof\n\nCompared with the predictions of its training: 800 wallets"), "{text}");
 }
 
 /// A version in development replaces itself on a server, unless it is the champion; any other version never changes.

@@ -132,7 +132,7 @@ fn notebook(python: &Path, place: &Path, records: &[Record]) {
     let table = ["features", "table", "model.toml", "history.jsonl"];
     let table = said(Command::new(binary()).current_dir(&folder).args(table));
     fs::write(folder.join("matrix.csv"), table).expect("a file");
-    said(Command::new(python).current_dir(&folder).arg("train.py"));
+    said(Command::new(python).current_dir(&folder).env("ASSAY_BIN", binary()).arg("train.py"));
     let mut run = Command::new(python);
     run.arg(declarations().join("notebook.py")).arg(source().join("example.ipynb")).arg(&folder);
     said(run.env("ASSAY_BIN", binary()));

@@ -124,6 +124,18 @@ fn one(block: &str, features: usize) -> Result<Tree, String> {
     Tree::grow(lists.features.len() + lists.leaves.len(), features, |number| lists.node(number))
 }
 
+/// The largest figure that LightGBM takes for zero before it compares: 1e-35 in single precision.
+const ZERO: f64 = 1e-35_f32 as f64;
+
+/// The threshold for figures as they are. LightGBM compares those near zero as zero, so they all go one way.
+fn of_zero(threshold: f64) -> f64 {
+    match threshold {
+        0.0..ZERO => ZERO,
+        _ if (-ZERO..0.0).contains(&threshold) => (-ZERO).next_down(),
+        _ => threshold,
+    }
+}
+
 impl LightgbmTree {
     /// The node of a number. Splits have the numbers from 0, and leaves the numbers after the last split.
     fn node(&self, number: usize) -> Result<Raw, String> {
@@ -138,7 +150,7 @@ impl LightgbmTree {
         let is_set = decision & CATEGORICAL != 0;
         Ok(Raw::Split {
             feature,
-            test: if is_set { self.set(threshold)? } else { Test::Threshold(threshold) },
+            test: if is_set { self.set(threshold)? } else { Test::Threshold(of_zero(threshold)) },
             missing: match decision >> 2 & 3 {
                 0 => Missing::AsZero,
                 1 => Missing::Zero,

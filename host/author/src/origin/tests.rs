@@ -140,3 +140,17 @@ fn leaves_are_counted_on_the_table() {
     assert_eq!(weights, [3.0, 1.0], "a figure at the threshold and an absent one go left");
     assert!(forest.has_covers());
 }
+
+/// As its `predict` does, which drops figures near zero from a row. Found by comparing odd rows.
+#[test]
+fn lightgbm_compares_figures_near_zero_as_zero() {
+    let threshold = |written: &str| {
+        let text = LIGHTGBM.replace("threshold=1.5", &format!("threshold={written}"));
+        read(text.as_bytes(), &["a", "b"]).unwrap().trees[0].splits[0].test.clone()
+    };
+    let near = f64::from(1e-35_f32);
+    assert_eq!(threshold("-1.0000000180025095e-35"), Test::Threshold((-near).next_down()));
+    assert_eq!(threshold("0"), Test::Threshold(near));
+    assert_eq!(threshold("1.0000000180025095e-35"), Test::Threshold(near));
+    assert_eq!(threshold("-2e-35"), Test::Threshold(-2e-35));
+}

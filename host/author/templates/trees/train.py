@@ -1,15 +1,16 @@
-"""Trains on matrix.csv, whose outcome is 1 if it was bad. Writes model.txt, predictions.csv, and scale and deciles into
-model.toml. Prints how well the trees rank wallets of later dates and of clusters that they have not seen.
+"""Trains on matrix.csv, whose outcome is 1 if it was bad. Writes model.txt, and what it predicts for the wallets
+(predictions.csv) and for rows at which a reader of trees could go wrong (odd-predictions.csv). Prints how well the trees
+rank wallets of later dates and of clusters that they have not seen.
 
     assay features table model.toml history.jsonl > matrix.csv
     python train.py
-    assay model build --expect predictions.csv
+    assay model build
 """
 
 import csv
-import re
+import os
+import subprocess
 import time
-from pathlib import Path
 
 import lightgbm
 import numpy
@@ -81,23 +82,10 @@ said(f"{names[best]} alone", middle[:, best] * (1 if of_train[best] > 0 else -1)
 # The model has all of them.
 model = fit(numpy.flatnonzero(known))
 model.save_model("model.txt")
-margins = model.predict(x, raw_score=True)
-# What the component has to predict: `assay model build --expect predictions.csv` compares it for each wallet.
-numpy.savetxt("predictions.csv", margins, header="margin", comments="", fmt="%.17g")
-
-# The middle wallet scores 650, and all but a hundredth of them lie from 350 to 950.
-low, centre, high = numpy.quantile(margins, [0.005, 0.5, 0.995])
-doubling = max(1.0, round(numpy.log(2) * 300 / max(high - centre, centre - low, 1e-9), 1))
-odds = float(f"{numpy.exp(-centre):.4g}")
-scores = 650 - doubling / numpy.log(2) * (numpy.log(odds) + margins)
-deciles = numpy.quantile(scores.clip(301, 991), numpy.arange(1, 10) / 10).round().astype(int)
-# Each decile begins above the one before.
-deciles = numpy.maximum.accumulate(deciles - numpy.arange(9)) + numpy.arange(9)
-declaration = Path("model.toml").read_text(encoding="utf-8")
-for key, value in [("points_to_double", doubling), ("anchor_score", 650), ("anchor_odds", odds),
-                    ("deciles", deciles.tolist())]:
-    declaration, found = re.subn(rf"(?m)^{key} = (\[.*?\]|[^ \n]*)", f"{key} = {value}", declaration)
-    assert found == 1, f"model.toml needs a line `{key} = …`"
-Path("model.toml").write_text(declaration, encoding="utf-8")
+# What the component has to predict: `assay model build` compares it for each wallet and each odd row.
+program = [os.environ.get("ASSAY_BIN", "assay"), "features", "odd", "model.toml"]
+odd = subprocess.run(program, check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
+odd = numpy.array([[float(row[name] or "nan") for name in names] for row in csv.DictReader(odd)])
+for rows_of, name in [(x, "predictions.csv"), (odd, "odd-predictions.csv")]:
+    numpy.savetxt(name, model.predict(rows_of, raw_score=True), header="margin", comments="", fmt="%.17g")
 print(f"model.txt: {model.num_trees()} trees from {known.sum()} wallets, {y[known].mean():.1%} of them bad")
-print(f"model.toml: {doubling:g} points double the odds, 650 has odds of {odds:g}, deciles {deciles.tolist()}")

@@ -48,6 +48,14 @@ pub enum Command {
         /// File of features: JSON lines or Parquet. If wallets have an `outcome`, it is the last column
         features: PathBuf,
     },
+    /// Print rows of features at which a reader of a trained model goes wrong, as CSV: each threshold of the trained file
+    /// and its neighbours, absent figures, zeros of both signs and the largest numbers
+    ///
+    /// A training script predicts these rows and writes odd-predictions.csv, which `assay model build` compares.
+    Odd {
+        /// The declaration of the model, next to its trained file
+        declaration: PathBuf,
+    },
     /// Score the wallets of a file by a model, also after changes, and find what would move each score
     ///
     /// Prints one JSON object for each wallet: `now` has the score with its factors and reasons, `then` the same after
@@ -120,6 +128,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Export(arguments) => export(*arguments),
         Command::Table { declaration, features } => table::print(&declaration, &features),
+        Command::Odd { declaration } => table::print_odd(&declaration),
         Command::Score(arguments) => score::print(&arguments),
     }
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use assay_author::Matrix;
+use assay_author::{Matrix, OddRows};
 use assay_backtest::{Record, RecordSource};
 use assay_domain::features::Features;
 
@@ -35,6 +35,12 @@ pub fn print(declaration: &Path, features: &Path) -> Result<(), Failure> {
         return Err(Failure::no(format!("{} has no wallet", features.display())));
     }
     out.flush().map_err(ended)
+}
+
+/// Writes the odd rows of a trained model to standard output.
+pub fn print_odd(declaration: &Path) -> Result<(), Failure> {
+    let odd = OddRows::of(declaration).map_err(Failure::no)?;
+    io::stdout().lock().write_all(odd.text().as_bytes()).map_err(ended)
 }
 
 /// A record without id, cluster or outcome has an empty cell there; without a cluster, its id is its cluster.

@@ -1,8 +1,9 @@
-//! `assay model build --expect`: the component predicts what its origin does, for each wallet of the training.
+//! The proof of a model that a library trained: the component predicts what its origin does, for each wallet of the
+//! training and for odd rows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use assay_author::{Pack, Predictions, Unit};
+use assay_author::{OddRows, Pack, Predicted, Predictions, Unit};
 use assay_backtest::RecordSource;
 use assay_domain::{ModelKind, Score, features::Features, stats::Outcomes};
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, SybilModel, standalone};
@@ -25,9 +26,24 @@ impl Served {
     }
 }
 
+/// Files that a training script writes, and from which a component is proved.
+#[derive(Debug, Clone, Default)]
+pub struct Proof {
+    /// What the origin predicts for the wallets of the training; predictions.csv in the folder if absent.
+    pub expect: Option<PathBuf>,
+    /// What it predicts for the odd rows; odd-predictions.csv next to the former if absent.
+    pub odd: Option<PathBuf>,
+    /// Skip the comparison, and say so in the card.
+    pub unproven: bool,
+}
+
+const EXPECTED: &str = "predictions.csv";
+const ODD: &str = "odd-predictions.csv";
+
 /// The outcome of a comparison so far.
 #[derive(Default)]
 struct Compared {
+    /// Wallets, or odd rows.
     wallets: usize,
     refused: usize,
     differ: usize,
@@ -75,8 +91,77 @@ pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failu
     )))
 }
 
+/// Compares a component that was made of the declaration with what its training predicts. Returns the result in a
+/// sentence, for the card; `None` for a model that no library trained and that nobody asks to compare.
+///
+/// # Errors
+/// The predictions are absent and `unproven` is not set, or one differs.
+pub fn prove(
+    proof: &Proof,
+    declaration: &Path,
+    packed: &Pack,
+    component: &[u8],
+    features: &Path,
+) -> Result<Option<String>, Failure> {
+    if !packed.is_trained && proof.expect.is_none() {
+        return Ok(None);
+    }
+    if proof.unproven {
+        let said = "This component was never compared with the training that it was made of.";
+        print(format!("not compared with its training, and its card says so: {said}"))?;
+        return Ok(Some(said.to_owned()));
+    }
+    let folder = declaration.parent().unwrap_or(Path::new(""));
+    let expected = proof.expect.clone().unwrap_or_else(|| folder.join(EXPECTED));
+    let odd = proof.odd.clone().unwrap_or_else(|| expected.with_file_name(ODD));
+    let rows = if packed.is_trained { Some(OddRows::of(declaration).map_err(Failure::no)?) } else { None };
+    for (file, what) in [
+        (&expected, format!("the predictions of the training for the wallets of {}", features.display())),
+        (&odd, format!("its predictions for the rows of `assay features odd {}`", declaration.display())),
+    ] {
+        if !file.is_file() && (file != &odd || rows.is_some()) {
+            return Err(Failure::no(format!(
+                "there is no {}: write {what}, as train.py of the template and `assay_model.pack` do. --unproven \
+                 builds without a comparison, and the card says so",
+                file.display()
+            )));
+        }
+    }
+    let on_wallets = compare(packed, component, &expected, features)?;
+    let Some(rows) = rows else { return Ok(Some(on_wallets)) };
+    let on_rows = compare_odd(packed, &rows, &odd)?;
+    Ok(Some(format!("Compared with the predictions of its training: {on_wallets}; {on_rows}.")))
+}
+
+/// Compares the same code with `expected` on figures that no wallet of the training has.
+fn compare_odd(packed: &Pack, odd: &OddRows, expected: &Path) -> Result<String, Failure> {
+    let predictions = Predictions::read_odd(expected).map_err(Failure::no)?;
+    if predictions.values.len() != odd.rows.len() {
+        return Err(Failure::no(format!(
+            "{} has {} predictions, and the model has {} odd rows. Predict the rows of `assay features odd`, after the \
+             training",
+            expected.display(),
+            predictions.values.len(),
+            odd.rows.len()
+        )));
+    }
+    let mut compared = Compared::default();
+    for (row, origin) in odd.rows.iter().zip(&predictions.values) {
+        compared.wallets += 1;
+        match packed.predicts_of(predictions.unit, row) {
+            // Nobody trusts a margin that is no number: neither does the component, which refuses the wallet.
+            None => compared.refused += 1,
+            Some(_) if origin.is_nan() => compared.refused += 1,
+            Some(own) => compared.agrees("odd row", predictions.unit, own, *origin),
+        }
+    }
+    let result = compared.result("odd rows", expected)?;
+    print(&result)?;
+    Ok(result)
+}
+
 /// Compares `component`, made of `packed`, with `expected` on the wallets of `features`.
-pub fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) -> Result<(), Failure> {
+fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) -> Result<String, Failure> {
     let predictions = Predictions::read(expected).map_err(Failure::no)?;
     let model = standalone(component, &Limits::default()).map_err(Failure::no)?;
     let model = match (CreditModel::of(&model), SybilModel::of(&model)) {
@@ -98,7 +183,18 @@ pub fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path
             }
         }
     }
-    compared.result(&predictions, expected, features)
+    let (count, wallets) = (predictions.values.len(), compared.wallets);
+    if count != wallets {
+        return Err(Failure::no(format!(
+            "{} has {count} predictions, and {} has {wallets} wallets. Predict the rows of `assay features table`, all \
+             of them and in their order",
+            expected.display(),
+            features.display()
+        )));
+    }
+    let result = compared.result("wallets", expected)?;
+    print(&result)?;
+    Ok(result)
 }
 
 impl Compared {
@@ -127,34 +223,34 @@ impl Compared {
         let own = packed.predicts(unit, features).ok_or_else(|| {
             Failure::no("a margin in points has no probability: name the column of the predictions `margin`")
         })?;
-        self.largest = self.largest.max((own.value - origin).abs());
-        if !own.agrees(origin) {
-            self.differ += 1;
-            let (unit, own) = (unit.as_str(), own.value);
-            self.first.get_or_insert_with(|| format!("wallet {wallet} has the {unit} {own}, expected {origin}"));
-        }
+        self.agrees("wallet", unit, own, origin);
         Ok(())
     }
 
-    fn result(self, predictions: &Predictions, expected: &Path, features: &Path) -> Result<(), Failure> {
-        let Self { wallets, refused, differ, largest, first } = self;
-        let count = predictions.values.len();
-        let (expected, features) = (expected.display(), features.display());
-        if count != wallets {
-            return Err(Failure::no(format!(
-                "{expected} has {count} predictions, and {features} has {wallets} wallets. Predict the rows of `assay \
-                 features table`, all of them and in their order"
-            )));
+    /// Counts one prediction; `what` is a wallet or an odd row.
+    fn agrees(&mut self, what: &str, unit: Unit, own: Predicted, origin: f64) {
+        self.largest = self.largest.max(own.difference(origin));
+        if !own.agrees(origin) {
+            self.differ += 1;
+            let (at, unit, own) = (self.wallets, unit.as_str(), own.value);
+            self.first.get_or_insert_with(|| format!("{what} {at} has the {unit} {own}, expected {origin}"));
         }
+    }
+
+    /// The result in a clause; `what` are wallets or odd rows.
+    fn result(self, what: &str, expected: &Path) -> Result<String, Failure> {
+        let Self { wallets, refused, differ, largest, first } = self;
+        let expected = expected.file_name().unwrap_or_default().display();
         if let Some(first) = first {
             return Err(Failure::no(format!(
-                "{first}; {differ} of {wallets} differ, by up to {largest:e}. Are the predictions of this file, and of \
-                 the features as model.toml has them now? Write the table again, train, and build"
+                "{first}; {differ} of {wallets} {what} differ from {expected}, by up to {largest:e}. Are the \
+                 predictions of this file, and of the features as model.toml has them now? Write the table again, \
+                 train, and build"
             )));
         }
         let refused = if refused == 0 { String::new() } else { format!(" ({refused} refused)") };
-        print(format!(
-            "{wallets} wallets{refused}: the component predicts what {expected} has; largest difference {largest:e}"
+        Ok(format!(
+            "{wallets} {what}{refused}: the component predicts what {expected} has; largest difference {largest:e}"
         ))
     }
 }
@@ -182,16 +278,41 @@ mod tests {
         std::fs::write(path("matrix.csv"), "age,repays,liquidations,assets\n1,2,3,4\n").unwrap();
         let packed = assay_author::pack(&path("model.toml")).unwrap();
         let component = assay_registry::to_component(&packed.core).unwrap();
+        let proved = |proof: &Proof| {
+            let proved = prove(proof, &path("model.toml"), &packed, &component, &path("wallets.jsonl"));
+            proved.map_or_else(|failure| failure.message, |said| format!("equal: {}", said.unwrap_or_default()))
+        };
+        let proof = Proof { expect: Some(path("predictions.csv")), ..Proof::default() };
+        let unproven = Proof { unproven: true, ..Proof::default() };
+        assert!(proved(&proof).contains("there is no "), "{}", proved(&proof));
+        assert!(proved(&unproven).contains("never compared with the training"), "{}", proved(&unproven));
+        let rows = OddRows::of(&path("model.toml")).unwrap().rows;
+        // The left branch has an absent figure, too.
+        let margin = |row: &Vec<f64>| if row[1] > 1e6 { 0.5 } else { -0.25 };
+        let odd = |margins: Vec<f64>| {
+            let lines: String = margins.iter().map(|margin| format!("{margin}\n")).collect();
+            std::fs::write(path("odd-predictions.csv"), format!("margin\n{lines}")).unwrap();
+        };
         let said = |predictions: &str| {
             std::fs::write(path("predictions.csv"), predictions).unwrap();
-            let compared = compare(&packed, &component, &path("predictions.csv"), &path("wallets.jsonl"));
-            compared.map_or_else(|failure| failure.message, |()| "equal".to_owned())
+            proved(&proof)
         };
+        assert!(said("margin\n-0.25\n-0.25\n").contains("odd-predictions.csv: write its predictions"));
+        // A reader that sends a figure at the threshold to the right.
+        odd(rows.iter().map(|row| if row[1] >= 1e6 { 0.5 } else { -0.25 }).collect());
+        let differs = said("margin\n-0.25\n-0.25\n");
+        assert!(
+            differs.contains("odd row ") && differs.contains("odd rows differ from odd-predictions.csv"),
+            "{differs}"
+        );
+        odd(vec![0.5]);
+        assert!(said("margin\n-0.25\n-0.25\n").contains("has 1 predictions, and the model has "));
+        odd(rows.iter().map(margin).collect());
         let probability = 1.0 / (1.0 + 0.25_f64.exp());
         for (said, words) in [
-            (said("margin\n-0.25\n-0.25\n"), "equal"),
+            (said("margin\n-0.25\n-0.25\n"), "equal: Compared with the predictions of its training: 2 wallets"),
             (said(&format!("probability\n{probability}\n{probability}\n")), "equal"),
-            (said("margin\n-0.25\n0.5\n"), "wallet 2 has the margin -0.25, expected 0.5; 1 of 2 differ"),
+            (said("margin\n-0.25\n0.5\n"), "wallet 2 has the margin -0.25, expected 0.5; 1 of 2 wallets differ"),
             (said("margin\n-0.25\n"), "has 1 predictions, and "),
             (said("points\n1\n"), "its first line has none of `margin`, `probability` and `score`"),
             (said("margin\n-0.25\n\"\"\n"), "prediction 2 is not a finite number"),

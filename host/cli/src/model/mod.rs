@@ -26,6 +26,7 @@ use clap::Subcommand;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use expect::Proof;
 use workshop::How;
 
 use super::{
@@ -100,10 +101,16 @@ pub enum Command {
         /// Accept a trained model whose scores rank the outcomes of --features in reverse
         #[arg(long)]
         reversed: bool,
-        /// For a model without code: compare it with its training script's predictions for the wallets of --features. A
-        /// CSV file with a column `margin`, `probability` or `score`
+        /// For a model without code: its training script's predictions for the wallets of --features, a CSV file with a
+        /// column `margin`, `probability` or `score`; predictions.csv in the folder if absent
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
+        /// Its predictions for the rows of `assay features odd`; odd-predictions.csv next to --expect if absent
+        #[arg(long, value_name = "FILE")]
+        odd: Option<PathBuf>,
+        /// Build a trained model without comparing it with predictions; its card says so
+        #[arg(long, conflicts_with_all = ["expect", "odd"])]
+        unproven: bool,
         /// The training wallets; history.jsonl in the folder if absent. `compare` warns if it is given this file
         #[arg(long, value_name = "FILE")]
         features: Option<PathBuf>,
@@ -199,6 +206,9 @@ pub enum Command {
         /// The component to write
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
+        /// Pack a trained model without predictions.csv and odd-predictions.csv next to it; its card says so
+        #[arg(long)]
+        unproven: bool,
     },
     /// Make a version the champion, which answers requests, on a running server
     Promote {
@@ -249,8 +259,9 @@ pub enum Command {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
-        Command::Build { folder, accept, no_fuse, reversed, expect, features } => {
-            workshop::build(&folder, How { accept, fuse: !no_fuse, reversed, expect, features }).map(drop)
+        Command::Build { folder, accept, no_fuse, reversed, expect, odd, unproven, features } => {
+            let proof = Proof { expect, odd, unproven };
+            workshop::build(&folder, How { accept, fuse: !no_fuse, reversed, proof, features }).map(drop)
         }
         Command::Try(arguments) => trial::run(&arguments),
         Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),
@@ -259,7 +270,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
         Command::Push { file, place } => oci::push(&file, &read(&file, &Limits::default())?, &place),
         Command::Pull { place, output } => oci::pull(&place, &output, &Limits::default()),
-        Command::Pack { source, output } => pack(&source, &output, &Limits::default()),
+        Command::Pack { source, output, unproven } => pack(&source, &output, unproven, &Limits::default()),
         Command::Check { file, json, config } => inspect::check(&file, json, &config),
         Command::List { json, config } => inspect::list(json, &config),
         Command::Card { version, kind, config } => card::card(kind, &version, &config),
@@ -394,9 +405,9 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn pack(source: &Path, output: &Path, limits: &Limits) -> Result<(), Failure> {
+fn pack(source: &Path, output: &Path, unproven: bool, limits: &Limits) -> Result<(), Failure> {
     let component = if source.extension().is_some_and(|end| end == "toml") {
-        workshop::component(&workshop::pack(source)?.core)?
+        workshop::packed_component(source, &Proof { unproven, ..Proof::default() })?
     } else {
         let bytes = read(source, limits)?;
         let component = assay_registry::to_component(&bytes);

@@ -12,7 +12,8 @@ use assay_registry::{Answer, Question, Trial, Trials};
 use clap::Args;
 
 use super::{read, unsigned};
-use crate::{ConfigFile, Failure, features as chains, print};
+use crate::{Failure, features as chains, print, remote::Server, replay::recorded};
+use assay_rollout::ScoreId;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// Address or name of a wallet to read now on the configured chains. A server may be running at the same time
     #[arg(long, value_name = "ADDRESS")]
     address: Option<String>,
+    /// A recorded score, from the header `Assay-Score-Id` or the shadow report: calls the component with its inputs
+    #[arg(long, value_name = "ID", conflicts_with_all = ["address", "features"])]
+    score_id: Option<ScoreId>,
     /// Maximum wait for the lending history of --address, in seconds; parts not read by then are reported
     #[arg(long, default_value_t = 120, requires = "address")]
     wait: u64,
@@ -37,14 +41,14 @@ pub struct Arguments {
     #[arg(long, value_name = "DOLLARS", default_value_t = 50_000.0)]
     assets: f64,
     #[command(flatten)]
-    config: ConfigFile,
+    server: Server,
 }
 
 /// The name of the wallet or figures, the question about it, and the parts of the chains that could not be read.
 type Asked = (String, Question, Vec<String>);
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let limits = unsigned(&arguments.config)?;
+    let limits = unsigned(&arguments.server.file)?;
     let trials = Trials::load(&read(&arguments.file, &limits)?, &limits).map_err(Failure::no)?;
     let info = trials.info();
     print(format!("{} {}  {}", info.kind, info.version, info.title))?;
@@ -60,6 +64,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     fn question(&self, kind: ModelKind) -> Result<Asked, Failure> {
         let all = |(name, question)| (name, question, Vec::new());
+        if let Some(id) = &self.score_id {
+            return self.recorded(kind, id).map(all);
+        }
         match (kind, &self.address, &self.features) {
             (ModelKind::Credit | ModelKind::Sybil, Some(given), _) => self.on_chains(given),
             (ModelKind::Credit | ModelKind::Sybil, None, Some(file)) => of_file(file, self.line).map(all),
@@ -84,9 +91,19 @@ impl Arguments {
         }
     }
 
+    /// The inputs of a recorded score.
+    fn recorded(&self, kind: ModelKind, id: &ScoreId) -> Result<(String, Question), Failure> {
+        if !matches!(kind, ModelKind::Credit | ModelKind::Sybil) {
+            return Err(Failure::no(format!("a {kind} model takes no wallet, and the record of a score has one")));
+        }
+        let record = recorded(id, &self.server.file.load()?, &self.server)?;
+        let name = format!("{id}, which credit {} scored {}", record.model.version, record.score);
+        Ok((name, Question::Wallet(record.features)))
+    }
+
     /// The wallet as the chains show it now.
     fn on_chains(&self, given: &str) -> Result<Asked, Failure> {
-        let snapshot = chains::one(&self.config.load()?, given, Duration::from_secs(self.wait))?;
+        let snapshot = chains::one(&self.server.file.load()?, given, Duration::from_secs(self.wait))?;
         let unread = snapshot.unread().map(|(chain, unread)| unread.on(chain)).collect();
         Ok((snapshot.address.to_checksum(None), Question::Wallet(features::features(&snapshot)), unread))
     }

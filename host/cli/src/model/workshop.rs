@@ -12,7 +12,10 @@ use assay_backtest::RecordSource;
 use assay_domain::{Digest, ModelKind};
 use assay_registry::Notes;
 
-use super::{expect, toolchain};
+use super::{
+    expect::{self, Proof},
+    toolchain,
+};
 use crate::{Failure, print};
 use assay_rollout::cards;
 
@@ -72,19 +75,19 @@ pub struct How {
     /// Accept a trained model that gives bad outcomes the higher scores.
     pub reversed: bool,
     /// The predictions of a model without code.
-    pub expect: Option<PathBuf>,
+    pub proof: Proof,
     /// The wallets of its training; history.jsonl in its folder if absent.
     pub features: Option<PathBuf>,
 }
 
 impl Default for How {
     fn default() -> Self {
-        Self { accept: false, fuse: true, reversed: false, expect: None, features: None }
+        Self { accept: false, fuse: true, reversed: false, proof: Proof::default(), features: None }
     }
 }
 
 /// Builds the model in `folder` and writes its component next to it.
-pub fn build(folder: &Path, How { accept, fuse, reversed, expect, features }: How) -> Result<PathBuf, Failure> {
+pub fn build(folder: &Path, How { accept, fuse, reversed, proof, features }: How) -> Result<PathBuf, Failure> {
     let features = features.unwrap_or_else(|| folder.join(HISTORY));
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -94,17 +97,11 @@ pub fn build(folder: &Path, How { accept, fuse, reversed, expect, features }: Ho
         expect::ranks(&packed, &features, reversed)?;
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
-        match &expect {
-            Some(expected) => expect::compare(&packed, &component, expected, &features)?,
-            None if packed.is_trained => print(
-                "not compared with its training: write predictions.csv there, as train.py of the template does, and \
-                 build with --expect predictions.csv",
-            )?,
-            None => {}
-        }
+        let proved = expect::prove(&proof, &folder.join(DECLARATION), &packed, &component, &features)?;
+        notes.card = stated(notes.card, proved)?;
         notes.training = if features.is_file() { Some(digest(&features)?) } else { None };
         component
-    } else if expect.is_some() {
+    } else if proof.expect.is_some() {
         return Err(Failure::no(format!("--expect compares a model without code, and there is no {DECLARATION}")));
     } else if folder.join("Cargo.toml").is_file() {
         component(&cargo(&folder)?)?
@@ -132,6 +129,15 @@ fn card(folder: &Path) -> Result<Option<Arc<str>>, Failure> {
     Ok(Some(text.into()))
 }
 
+/// The card with the outcome of the comparison as its last section.
+fn stated(card: Option<Arc<str>>, proved: Option<String>) -> Result<Option<Arc<str>>, Failure> {
+    let Some(proved) = proved else { return Ok(card) };
+    let card = card.as_deref().unwrap_or_default();
+    let text = format!("{card}\n[[section]]\ntitle = \"Proof\"\ntext = {proved:?}\n");
+    cards::check(&text).map_err(|why| Failure::no(format!("{CARD} with the section Proof: {why}")))?;
+    Ok(Some(text.into()))
+}
+
 /// The digest of a file of features, as reports have it.
 fn digest(features: &Path) -> Result<Digest, Failure> {
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
@@ -145,6 +151,16 @@ pub fn pack(declaration: &Path) -> Result<Pack, Failure> {
     let packed = assay_author::pack(declaration).map_err(Failure::no)?;
     print(&packed.summary)?;
     Ok(packed)
+}
+
+/// A model without code as a component, proved as [`build`] does, with a card that says so if a library trained it.
+pub fn packed_component(declaration: &Path, proof: &Proof) -> Result<Vec<u8>, Failure> {
+    let packed = pack(declaration)?;
+    let made = component(&packed.core)?;
+    let features = declaration.with_file_name(HISTORY);
+    let proved = expect::prove(proof, declaration, &packed, &made, &features)?;
+    let training = if proved.is_some() && features.is_file() { Some(digest(&features)?) } else { None };
+    Ok(Notes { card: stated(None, proved)?, training }.put(made))
 }
 
 pub fn component(core: &[u8]) -> Result<Vec<u8>, Failure> {

@@ -3,4 +3,5 @@
 pub(crate) mod compiled;
 pub(crate) mod compiler;
 pub(crate) mod encode;
+mod features;
 pub(crate) mod world;

@@ -6,9 +6,10 @@ use assay_domain::{
 };
 use serde::Serialize;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use super::ReferenceBody;
-use crate::{Bound, Rollout, ShadowPair, Spread, config, records::CostRecord};
+use crate::{Bound, Rollout, ScoreId, ShadowPair, Spread, config, records::CostRecord};
 use assay_http::values::Moment;
 
 /// The results of the challengers of one kind compared with the champion, of all hosts together.
@@ -118,6 +119,9 @@ pub(crate) struct FailureCount {
     /// The newest message of this code: for an exception of a script or a panic, with file, line and error. Null in
     /// results of older versions.
     message: Option<String>,
+    /// The score of `message`, for `GET /api/v2/admin/scores/{score_id}` and `assay model try --score-id`; null if it
+    /// was not recorded.
+    score_id: Option<String>,
 }
 
 /// A distribution of scores.
@@ -169,7 +173,9 @@ pub(crate) struct CostBody {
 impl ShadowBody {
     pub fn new(kind: ModelKind, window_hours: u64, at: Time, rollout: &Rollout, pairs: Vec<ShadowPair>) -> Self {
         let bounds = rollout.promotion();
-        let pairs: Vec<PairBody> = pairs.into_iter().map(|pair| PairBody::new(kind, pair, bounds)).collect();
+        // No caller is this owner: the id opens the record for an auditor only.
+        let named = |record| rollout.bound(record, "");
+        let pairs: Vec<PairBody> = pairs.into_iter().map(|pair| PairBody::new(kind, pair, bounds, named)).collect();
         Self {
             kind,
             window_hours,
@@ -183,7 +189,7 @@ impl ShadowBody {
 }
 
 impl PairBody {
-    fn new(kind: ModelKind, pair: ShadowPair, bounds: &config::Promotion) -> Self {
+    fn new(kind: ModelKind, pair: ShadowPair, bounds: &config::Promotion, named: impl Fn(Uuid) -> ScoreId) -> Self {
         let evidence = pair.evidence();
         let ShadowPair { record, scores, champion_scores, challenger_scores, psi, migration } = pair;
         let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
@@ -197,6 +203,7 @@ impl PairBody {
             code: code.clone(),
             count: *count,
             message: record.messages.get(code).cloned(),
+            score_id: record.failed_scores.get(code).map(|score| named(*score).to_string()),
         });
         Self {
             seen: record.counts.seen,

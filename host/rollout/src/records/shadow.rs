@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::WalletAnswers;
 use assay_domain::{
@@ -33,6 +34,9 @@ pub struct PairRecord {
     /// The newest message of each code of `failures`; the oldest records have none.
     #[serde(default)]
     pub messages: BTreeMap<String, String>,
+    /// The record of the score of each of `messages`, if the score has one.
+    #[serde(default)]
+    pub failed_scores: BTreeMap<String, Uuid>,
     /// Points by label, the champion's first.
     pub factors: BTreeMap<String, (Moments, Moments)>,
     pub champion_cost: CostRecord,
@@ -71,6 +75,7 @@ impl PairRecord {
             wallets: WalletAnswers::default(),
             failures: BTreeMap::new(),
             messages: BTreeMap::new(),
+            failed_scores: BTreeMap::new(),
             factors: BTreeMap::new(),
             champion_cost: CostRecord::default(),
             challenger_cost: CostRecord::default(),
@@ -90,7 +95,14 @@ impl PairRecord {
         for (code, count) in &other.failures {
             *self.failures.entry(code.clone()).or_default() += count;
         }
-        self.messages.extend(other.messages.clone());
+        for (code, message) in &other.messages {
+            self.messages.insert(code.clone(), message.clone());
+            // A message and a score of different calls would mislead.
+            match other.failed_scores.get(code) {
+                Some(score) => self.failed_scores.insert(code.clone(), *score),
+                None => self.failed_scores.remove(code),
+            };
+        }
         for (label, (champion, challenger)) in &other.factors {
             let own = self.factors.entry(label.clone()).or_default();
             own.0.merge(champion);

@@ -3,6 +3,7 @@
 use crate::records::{Answer, CostRecord, PairRecord};
 use assay_domain::{Address, Assessment, Factor, stats::Moments};
 use assay_registry::{ScoreError, Spent};
+use uuid::Uuid;
 
 /// Maximum number of factor labels in one record: a model with a new label for every subject must not fill the memory.
 const LABELS: usize = 64;
@@ -12,6 +13,8 @@ const OTHERS: &str = "(others)";
 /// The answers of champion and challenger about one subject.
 pub(super) struct CallObservation<'a> {
     pub address: Address,
+    /// The record of the champion's score.
+    pub record: Option<Uuid>,
     /// The champion's answer, which was served.
     pub served: &'a Assessment,
     /// The challenger's answer.
@@ -45,6 +48,10 @@ impl CallObservation<'_> {
             Err(error) if error.is_fault() => {
                 *pair.failures.entry(error.code().to_owned()).or_default() += 1;
                 pair.messages.insert(error.code().to_owned(), error.to_string());
+                match self.record {
+                    Some(record) => pair.failed_scores.insert(error.code().to_owned(), record),
+                    None => pair.failed_scores.remove(error.code()),
+                };
             }
             Err(_) => pair.counts.refused += 1,
         }

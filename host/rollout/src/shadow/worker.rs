@@ -112,7 +112,8 @@ impl ShadowWorker {
             self.observed.see(challenger.reference(), &job.scored, &job.features, assessment.score);
         }
         let (address, served) = (job.scored.address, &job.scored.assessment);
-        let observation = CallObservation { address, served, shadow: &shadow, spent, champion_spent };
+        let record = job.scored.record;
+        let observation = CallObservation { address, record, served, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
         observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));
         spent

@@ -30,6 +30,8 @@ pub struct CompileJob {
 const CODE: u8 = b'c';
 const NOT_ENCODABLE: u8 = b'e';
 const INVALID: u8 = b'i';
+/// A feature of WebAssembly that is switched off.
+const SWITCHED_OFF: u8 = b'f';
 /// No export is a model; the exports follow, one per line.
 const WRONG_WORLD: u8 = b'w';
 
@@ -62,6 +64,7 @@ impl CompileJob {
             Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
             Err(LoadError::Encode(error)) => (NOT_ENCODABLE, 0, error.reason().to_owned().into_bytes()),
             Err(LoadError::Invalid(error)) => (INVALID, 0, error.into_bytes()),
+            Err(LoadError::SwitchedOff(feature)) => (SWITCHED_OFF, 0, feature.into_bytes()),
             Err(LoadError::WrongWorld(exports)) => (WRONG_WORLD, 0, exports.join("\n").into_bytes()),
             Err(error) => return Err(io::Error::other(error)),
         };
@@ -105,6 +108,7 @@ pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
         CODE => Ok(Made { code: rest.to_owned(), component_bytes: usize::try_from(u64::from_le_bytes(*size)).ok()? }),
         NOT_ENCODABLE => Err(EncodeError::new(words()).into()),
         INVALID => Err(LoadError::Invalid(words())),
+        SWITCHED_OFF => Err(LoadError::SwitchedOff(words())),
         WRONG_WORLD => Err(LoadError::WrongWorld(words().lines().map(str::to_owned).collect())),
         _ => return None,
     })

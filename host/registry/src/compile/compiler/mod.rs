@@ -16,7 +16,7 @@ use std::{
 
 use wasmtime::Engine;
 
-use super::{encode, world};
+use super::{encode, features, world};
 use crate::{EncodeError, LoadError, confine::engine::Runtime, load_error::in_words};
 pub use child::CompileJob;
 
@@ -49,12 +49,13 @@ pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError
 }
 
 fn here(bytes: &[u8], engine: &Engine) -> Result<Made, LoadError> {
-    let component = encode::to_component(bytes)?;
+    let named = |error: LoadError| features::switched_off(bytes).map_or(error, LoadError::SwitchedOff);
+    let component = encode::to_component(bytes).map_err(|error| named(error.into()))?;
     // Checked before spending compile time. The exports of a core module are known only now.
     if let Err(LoadError::WrongWorld(exports)) = world::named(&component) {
         return Err(LoadError::WrongWorld(exports));
     }
-    let code = engine.precompile_component(&component).map_err(|error| LoadError::Invalid(in_words(&error)))?;
+    let code = engine.precompile_component(&component).map_err(|error| named(LoadError::Invalid(in_words(&error))))?;
     Ok(Made { code, component_bytes: component.len() })
 }
 

@@ -1,0 +1,241 @@
+"""Trains 60 models with options that no other test has, packs each by the Python package, and compares it with its
+estimator: trainings.py FOLDER [NAME …]. `assay` is on PATH, or ASSAY_BIN names it.
+
+`pack` compares the component with what the estimator predicts for 1,000 odd wallets (absent figures, counts at the ends
+of their types, dollars from the smallest to the largest float) and for the rows of `assay features odd`. Prints a line for
+each training: `equal`, `refused` with the reason, or `differ` if only the comparison refused it. Ends with 1 for another
+than the known of the last kind, because the packer should have refused it in words.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import warnings
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import catboost
+import lightgbm
+import numpy
+import xgboost
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (ExtraTreesClassifier, GradientBoostingClassifier, GradientBoostingRegressor,
+                              HistGradientBoostingClassifier, RandomForestClassifier)
+from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge, RidgeClassifier,
+                                  SGDClassifier)
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import assay_model
+from assay_model import AssayError
+
+warnings.filterwarnings("ignore")
+folder, chosen = Path(sys.argv[1]), sys.argv[2:]
+random = numpy.random.default_rng(23)
+FEATURES = [("transactions", "sum(chains.transactions where coverage != failed)"), ("assets", "sum(chains.assets_usd)"),
+            ("repays", "sum(markets.repay)"), ("liquidations", "sum(markets.liquidation)"),
+            ("debt", "max(markets.borrowed_usd)"), ("markets", "count(markets)"),
+            ("gap", "days(max(markets.last_event))")]
+KINDS = ["lenderA_v2", "lenderA_v3", "lenderB_v2", "lenderB_v3"]
+
+
+def wallet(at, odd):
+    """An ordinary wallet, or one of figures that no ordinary wallet has."""
+    count = lambda most: int(random.choice([0, 1, most, 2**32 - 1])) if odd and random.random() < 0.3 else int(
+        random.integers(0, most))
+    dollars = lambda: float(random.choice([0.0, -0.0, 5e-324, 1e-35, 1e25, 1e30, 0.1 + 0.2, 16777217.0])) if (
+        odd and random.random() < 0.4) else float(numpy.round(random.lognormal(6, 3), 2))
+    chains = [dict(chain_id=1, coverage=str(random.choice(["complete", "partial", "failed"], p=[0.8, 0.1, 0.1])),
+                   transactions=count(3000), assets_usd=dollars(), supplied_usd=dollars(), borrowed_usd=dollars())]
+    markets = [dict(chain_id=1, protocol=KINDS[one], coverage="complete", feeds_score=True, supply=count(9), withdraw=1,
+                    borrow=count(20), repay=None if random.random() < 0.2 else count(20),
+                    liquidation=int(random.random() < 0.2), first_event=1_600_000_000,
+                    last_event=1_700_000_000 + int(random.integers(0, 40_000_000)), supplied_usd=dollars(),
+                    borrowed_usd=dollars()) for one in range(int(random.integers(0, 5)))]
+    return dict(id=f"wallet {at}", as_of=1_748_736_000, chains=[] if odd and random.random() < 0.1 and markets else chains,
+                markets=markets, outcome=int(random.random() < 1 / (1 + len(markets) / 2 + chains[0]["transactions"] / 2000)))
+
+
+training, odd = [wallet(at, False) for at in range(2000)], [wallet(at, True) for at in range(1000)]
+declaration = '''version = "0.1"
+title = "t"
+trained = "model.{end}"
+table = "matrix.csv"
+[score]
+margin = "{margin}"
+{score}
+[[factor]]
+label = "All"
+text = "All counts."
+'''
+
+
+def declared(name, end, filled, points, absent):
+    made = folder / name
+    made.mkdir(parents=True)
+    text = declaration.format(end=end, margin="points" if points else "log-odds-of-bad", score="base = 0" if points else "")
+    for feature, expression in FEATURES:
+        expression = f"or_else({expression}, -1)" if filled else expression
+        text += f'[[feature]]\nname = "{feature}"\nis = "{expression}"\nfactor = "All"\n'
+        text += "absent = 0\n" if absent else ""
+    (made / "model.toml").write_text(text)
+    return made
+
+
+results = []
+
+
+def train(name, fit, end="onnx", filled=None, points=False, absent=False, single=None):
+    """Fits and packs; `filled` has -1 for what is absent, as estimators of scikit-learn need."""
+    if chosen and name not in chosen:
+        return
+    filled = end == "onnx" and not absent if filled is None else filled
+    made = declared(name, end, filled, points, absent)
+    x = assay_model.features(made / "model.toml", training)
+    y = x.pop("outcome").astype(int)
+    x = x.fillna(0) if absent else x
+    x = x.astype("float32") if (end == "onnx" if single is None else single) else x
+    x = x.reset_index(drop=True)
+    y = y.reset_index(drop=True)
+    try:
+        estimator = fit(x, y)
+    except Exception as error:
+        results.append((name, "not trained", f"{type(error).__name__}: {error}"))
+    else:
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said):
+                assay_model.pack(estimator, made, odd)
+            proved = [line for line in said.getvalue().splitlines() if "largest difference" in line]
+            results.append((name, "equal", "; ".join(line.replace("the component predicts what ", "") for line in proved)))
+        except AssayError as error:
+            found = "differ" if " differ from " in str(error) else "refused"
+            results.append((name, found, str(error)))
+    print(" | ".join(results[-1]), flush=True)
+
+
+# LightGBM.
+def light(name, **more):
+    filled = more.pop("filled", False)
+    train(f"light-{name}", lambda x, y: lightgbm.LGBMClassifier(**(dict(n_estimators=30, n_jobs=1, verbose=-1) | more)).fit(x, y),
+          "txt", filled)
+
+
+light("path-smooth", path_smooth=5)
+light("linear-off-max-depth", max_depth=3, num_leaves=8)
+light("max-bin-3", max_bin=3)
+light("min-gain", min_split_gain=0.5, reg_alpha=1, reg_lambda=3)
+light("max-delta", max_delta_step=0.3)
+light("zero-missing", zero_as_missing=True)
+light("no-missing", use_missing=False)
+light("boost-average-off", boost_from_average=False)
+light("pos-weight", scale_pos_weight=4)
+light("interaction", interaction_constraints=[[0, 1, 2], [3, 4, 5, 6]])
+light("stump", num_leaves=2, n_estimators=100)
+light("dart-uniform", boosting_type="dart", uniform_drop=True, xgboost_dart_mode=True)
+light("entropy", objective="cross_entropy")
+light("quantized", use_quantized_grad=True)
+light("feature-bynode", colsample_bytree=0.5, feature_fraction_bynode=0.5, extra_trees=True)
+light("forced-bins", max_bin_by_feature=[3, 255, 4, 5, 9, 255, 31])
+train("light-categories", lambda x, y: lightgbm.LGBMClassifier(n_estimators=30, n_jobs=1, verbose=-1, max_cat_to_onehot=1,
+      min_data_per_group=5).fit(x, y, categorical_feature=["markets"]), "txt", False)
+train("light-regression", lambda x, y: lightgbm.LGBMRegressor(n_estimators=30, n_jobs=1, verbose=-1).fit(x, 650 - 90 * y),
+      "txt", False, True)
+train("light-init", lambda x, y: lightgbm.train(dict(objective="binary", verbose=-1, num_threads=1), lightgbm.Dataset(
+      x, y), 10, init_model=lightgbm.train(dict(objective="binary", verbose=-1, num_threads=1), lightgbm.Dataset(x, y), 10)), "txt")
+train("light-grid", lambda x, y: GridSearchCV(lightgbm.LGBMClassifier(n_jobs=1, verbose=-1), dict(n_estimators=[5, 20]),
+      cv=2).fit(x, y), "txt")
+train("light-pipeline", lambda x, y: make_pipeline("passthrough", lightgbm.LGBMClassifier(n_estimators=9, n_jobs=1,
+      verbose=-1)).fit(x, y), "txt")
+train("light-scaled-pipeline", lambda x, y: make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(n_estimators=9, n_jobs=1,
+      verbose=-1)).fit(x, y), "txt")
+
+
+# XGBoost.
+def extreme(name, **more):
+    train(f"extreme-{name}", lambda x, y: xgboost.XGBClassifier(**(dict(n_estimators=30, n_jobs=1) | more)).fit(x, y), "json")
+
+
+extreme("deep", max_depth=12)
+extreme("max-delta", max_delta_step=1)
+extreme("gamma", gamma=2, reg_alpha=1)
+extreme("bins-4", max_bin=4, tree_method="hist")
+extreme("approx-sketch", tree_method="approx", max_bin=9)
+extreme("gradient-based", sampling_method="uniform", subsample=0.5, colsample_bylevel=0.5, colsample_bynode=0.7)
+extreme("interaction", interaction_constraints=[["transactions", "assets"], ["repays", "debt"]])
+extreme("base-score", base_score=0.9)
+extreme("lossguide", grow_policy="lossguide", max_leaves=31, max_depth=0)
+extreme("parallel", num_parallel_tree=3, subsample=0.5)
+extreme("logitraw", objective="binary:logitraw")
+extreme("reg-logistic", objective="reg:logistic")
+extreme("missing-zero", missing=0)
+train("extreme-grid", lambda x, y: GridSearchCV(xgboost.XGBClassifier(n_jobs=1), dict(n_estimators=[5, 20]), cv=2).fit(x, y),
+      "json")
+train("extreme-frozen", lambda x, y: FrozenEstimator(xgboost.XGBClassifier(n_estimators=9, n_jobs=1).fit(x, y)), "json")
+train("extreme-regression", lambda x, y: xgboost.XGBRegressor(n_estimators=30, n_jobs=1).fit(x, 650 - 90 * y), "json",
+      points=True)
+train("extreme-forest", lambda x, y: xgboost.XGBRFClassifier(n_estimators=30, n_jobs=1).fit(x, y), "json")
+
+
+# CatBoost.
+def cat(name, filled=False, **more):
+    settings = dict(iterations=30, verbose=False, thread_count=1, random_seed=7, allow_writing_files=False) | more
+    train(f"cat-{name}", lambda x, y: catboost.CatBoostClassifier(**settings).fit(x, y), filled=filled)
+
+
+cat("nan-max", nan_mode="Max")
+cat("nan-min", nan_mode="Min")
+cat("border-8", border_count=8)
+cat("ordered", boosting_type="Ordered")
+cat("bernoulli", bootstrap_type="Bernoulli", subsample=0.6)
+cat("leaf-l2", l2_leaf_reg=30, depth=2)
+cat("uniform-borders", feature_border_type="Uniform", filled=True)
+cat("weights", auto_class_weights="Balanced")
+cat("random-strength", random_strength=5, leaf_estimation_method="Gradient")
+cat("lossguide", grow_policy="Lossguide")
+
+# scikit-learn.
+learn = lambda name, estimator, **more: train(f"learn-{name}", lambda x, y: estimator.fit(x, y), **more)
+learn("gradient-huber", GradientBoostingRegressor(loss="huber", n_estimators=20), points=True)
+learn("gradient-exponential", GradientBoostingClassifier(loss="exponential", n_estimators=20))
+learn("gradient-init", GradientBoostingClassifier(init="zero", n_estimators=20, max_features=3, subsample=0.5))
+learn("gradient-leaves", GradientBoostingClassifier(max_leaf_nodes=6, n_estimators=20, ccp_alpha=0.0001))
+learn("hist", HistGradientBoostingClassifier(max_iter=20))
+learn("tree", DecisionTreeClassifier(max_depth=5))
+learn("forest", RandomForestClassifier(20))
+learn("extra", ExtraTreesClassifier(20))
+learn("logistic-l1", make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, C=0.1, solver="liblinear")))
+learn("logistic-cv", make_pipeline(RobustScaler(), LogisticRegressionCV(Cs=3, cv=2)))
+learn("min-max-clip", make_pipeline(MinMaxScaler(clip=True), LogisticRegression()))
+learn("imputer-indicator", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()), filled=False)
+learn("one-hot", make_pipeline(OneHotEncoder(handle_unknown="ignore", min_frequency=20), LogisticRegression(max_iter=50)))
+learn("select", make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()))
+learn("ridge", make_pipeline(StandardScaler(), Ridge()), points=True)
+learn("least-squares", make_pipeline(StandardScaler(), LinearRegression()), points=True)
+learn("ridge-classifier", make_pipeline(StandardScaler(), RidgeClassifier()))
+learn("svc", make_pipeline(StandardScaler(), LinearSVC()))
+learn("huber-sgd", make_pipeline(StandardScaler(), SGDClassifier(loss="modified_huber")))
+learn("log-sgd", make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", penalty="elasticnet")), absent=True)
+learn("discriminant", make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()))
+learn("network-tanh", make_pipeline(StandardScaler(), MLPClassifier((6, 3), activation="tanh", max_iter=60)))
+learn("network-logistic", make_pipeline(MinMaxScaler(), MLPClassifier((5,), activation="logistic", max_iter=60)))
+learn("grid", GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1]}, cv=2))
+learn("calibrated", CalibratedClassifierCV(LogisticRegression(), cv=2))
+
+for result in ("equal", "refused", "differ", "not trained"):
+    print(f"{sum(one[1] == result for one in results)} {result}")
+# HistGradientBoosting compares with thresholds in double precision, of which its file has the nearest single ones: only
+# the odd rows show it. skl2onnx converts the discriminant analysis of two classes to other figures.
+known = {"learn-hist", "learn-discriminant"}
+unknown = [one[0] for one in results if one[1] in ("differ", "not trained") and one[0] not in known]
+sys.exit(", ".join(unknown) or None)
