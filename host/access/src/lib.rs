@@ -10,6 +10,7 @@ mod caller;
 pub mod config;
 mod error;
 mod known;
+mod lapse;
 mod mint;
 mod price_class;
 mod rate;
@@ -33,6 +34,7 @@ use tokio::sync::oneshot;
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
+pub use lapse::Lapse;
 pub use mint::{Minted, Revoked, check_name, draw};
 pub use price_class::PriceClass;
 pub use rate::{Crowd, RateState, WINDOW};
@@ -128,19 +130,20 @@ impl Access {
         if !key.starts_with(MINTED) {
             return Err(AccessError::MissingOrInvalid);
         }
-        let lookup = async {
-            let record = self.store.get(&records::api_key(&hash)).await?;
-            Ok(record.map(|record| Arc::new(Caller::minted(&hash, record, self.default_rate))))
-        };
-        let found = self
-            .minted
-            .try_get_with(hash, lookup)
-            .await
-            .map_err(|error: Arc<StoreError>| AccessError::Store((*error).clone()))?;
+        let found = self.minted_key_of(hash).await?;
         if found.is_some() {
             self.seen.insert(hash, ()).await;
         }
         found.ok_or(AccessError::MissingOrInvalid)
+    }
+
+    /// The minted key with this hash, looked up at most every two seconds.
+    async fn minted_key_of(&self, hash: KeyHash) -> Result<Option<Arc<Caller>>, StoreError> {
+        let lookup = async {
+            let record = self.store.get(&records::api_key(&hash)).await?;
+            Ok(record.map(|record| Arc::new(Caller::minted(&hash, record, self.default_rate))))
+        };
+        self.minted.try_get_with(hash, lookup).await.map_err(|error: Arc<StoreError>| (*error).clone())
     }
 
     /// The caller of a request from `address`, and its count: of the key, or of the address without a valid key. A key

@@ -243,3 +243,20 @@ async fn a_name_is_given_once_and_a_key_has_a_scope() {
     }
     assert!(matches!(fixture.access.mint("none", vec![], None, None).await, Err(MintError::NoScope)));
 }
+
+#[tokio::test]
+async fn lasting_work_ends_with_the_rights_of_its_key() {
+    let fixture = fixture().await;
+    let lapse = async |identity: &str, price| fixture.access.lapse(identity, price).await.unwrap();
+    assert_eq!(lapse("free", PriceClass::Watch).await, None);
+    assert_eq!(lapse("metered", PriceClass::Submission).await, None, "also if all of its units are used");
+    assert_eq!(lapse("free", PriceClass::Submission).await, Some(Lapse::Scope(&[Scope::Submit])));
+    assert_eq!(lapse("lender", PriceClass::Watch).await, Some(Lapse::NotConfigured));
+    let Minted { key, .. } = fixture.access.mint("lender", vec![Scope::Read], None, None).await.unwrap();
+    let minted = fixture.caller(key.expose()).await.unwrap();
+    assert_eq!(lapse(minted.identity(), PriceClass::Watch).await, None);
+    assert_eq!(fixture.access.revoke("lender").await.unwrap(), Revoked::Done);
+    assert_eq!(lapse(minted.identity(), PriceClass::Watch).await, Some(Lapse::Revoked));
+    fixture.access.mint("lender", vec![Scope::Read], None, None).await.unwrap();
+    assert_eq!(lapse(minted.identity(), PriceClass::Watch).await, Some(Lapse::Revoked), "a later key is another one");
+}

@@ -8,8 +8,8 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use super::{Ask, Scoring, ScoringError, score::active, several::TOGETHER};
-use assay_domain::{Address, B256, ChainId, Claimed, ModelVersion, ReadBlock, Snapshot, Time, features::Features};
+use super::{Answering, Scoring, ScoringError, score::active, several::TOGETHER};
+use assay_domain::{Address, B256, ChainId, Claimed, ReadBlock, Snapshot, Time, features::Features};
 use assay_rollout::{Inputs, ScoreId, Scored, cards::Cards};
 use assay_store::StoreError;
 
@@ -37,21 +37,19 @@ impl Scoring {
         stream::iter(wallets.iter().copied().map(read)).buffered(TOGETHER).collect().await
     }
 
-    /// The score of `snapshot`, of which nothing is recorded, with the features behind it.
+    /// The score of `snapshot` by `answering`, of which nothing is recorded, with the features behind it.
     ///
     /// # Errors
     /// As [`Scoring::score`].
     pub fn unrecorded(
         &self,
+        answering: &Answering,
         snapshot: &Arc<Snapshot>,
-        version: Option<&ModelVersion>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let snapshot = active(snapshot.clone())?;
-        let ask = Ask { version, ..Ask::by("", false) };
-        let answering = self.answering(&ask, Some(snapshot.address))?;
         let features = Arc::new(assay_domain::features::features(&snapshot));
         let assessment = answering.model.score(&features)?;
-        Ok((Arc::new(self.scored(&answering, &snapshot, &features, assessment)), features))
+        Ok((Arc::new(self.scored(answering, &snapshot, &features, assessment)), features))
     }
 
     /// Records a score of [`unrecorded`](Self::unrecorded) for at least `lifetime`, and returns its id for `owner`.

@@ -116,7 +116,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     payments.x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
-    let watches = watches(config, &store, &scoring, &cards).await?;
+    let watches = watches(config, (&store, &access), &scoring, &cards).await?;
     if !config.sandbox && !config.chains.is_empty() {
         watches.start(&tasks.spawner());
     }
@@ -229,7 +229,12 @@ fn chain_names(config: &Config) -> BTreeMap<ChainId, String> {
 }
 
 /// The watches. Deliveries have the limits of `[outbound]` for hosts, and a longer time.
-async fn watches(config: &Config, store: &Store, scoring: &Scoring, cards: &Arc<Cards>) -> Result<Watches, StoreError> {
+async fn watches(
+    config: &Config,
+    (store, access): (&Store, &Access),
+    scoring: &Scoring,
+    cards: &Arc<Cards>,
+) -> Result<Watches, StoreError> {
     let outbound = Outbound { timeout: config.watches.delivery_timeout, ..config.outbound.clone() };
     let market = |chain: ChainId, market: &MarketConfig| MarketName {
         protocol: market.protocol,
@@ -246,7 +251,8 @@ async fn watches(config: &Config, store: &Store, scoring: &Scoring, cards: &Arc<
     };
     let service = (scoring.clone(), cards.clone());
     let settings = (config.watches.clone(), chains);
-    Watches::open(store.clone(), service, settings, Guarded::new(&outbound), config.http.max_waiting).await
+    Watches::open((store.clone(), access.clone()), service, settings, Guarded::new(&outbound), config.http.max_waiting)
+        .await
 }
 
 /// The agents of the registries, to which the account of `[reputation]` gives feedback.

@@ -165,7 +165,11 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
     ("assay_gas_at_risk_dollars", Unit::Count, "Budget that transactions in flight can cost at most, by purpose"),
     ("assay_gas_lost_dollars", Unit::Count, "Budget that reverted or cancelled transactions used, not yet returned"),
-    ("assay_watches", Unit::Count, "Watches, by state: active, paused, or stale (also counted as active or paused)"),
+    (
+        "assay_watches",
+        Unit::Count,
+        "Watches, by state: active, paused, suspended (their key may not watch), or stale (counted as active, too)",
+    ),
     ("assay_watch_overdue_seconds", Unit::Seconds, "Time by which the most overdue evaluation of a watch is late"),
     ("assay_watch_deliveries_stopped", Unit::Count, "Watches whose deliveries have stopped after failures"),
     ("assay_payments_open", Unit::Count, "x402 payments that are not on the chain yet"),

@@ -6,11 +6,12 @@ use utoipa::ToSchema;
 
 use crate::{
     leader::due,
-    records::{AttemptRecord, DeliveryRecord, EventRecord, Stopped},
+    records::{AttemptRecord, DeliveryRecord, Ended, EventRecord, Stopped},
     series::TriggerState,
     trigger::{Measure, Trigger},
     watches::Watch,
 };
+use assay_access::Lapse;
 use assay_http::values::Moment;
 
 /// One page of the watches of a key, oldest first.
@@ -45,9 +46,12 @@ pub(crate) struct WatchBody {
     subject: String,
     /// The address that is read; null before the first evaluation.
     address: Option<String>,
-    /// `active`, `paused` or `ended`.
+    /// `active`, `paused`, `suspended` (its key may not watch any more) or `ended`.
     #[schema(value_type = String)]
     state: &'static str,
+    /// Why it is suspended or ended: `key_not_configured` or `key_without_scope`; `until` or `key_revoked`.
+    #[schema(value_type = Option<String>)]
+    reason: Option<&'static str>,
     when: Vec<TriggerBody>,
     every_s: u64,
     /// Whether the first evaluation fires if a bound is crossed already.
@@ -74,7 +78,7 @@ pub(crate) struct WatchBody {
 struct TriggerBody {
     measure: Measure,
     market: Option<String>,
-    /// Null for the champion.
+    /// Null for the version that answers the key.
     model_version: Option<String>,
     horizon_days: Option<u32>,
     /// `below` or `above`; null for a measure of which every change fires.
@@ -195,6 +199,7 @@ impl WatchBody {
                 (None, true) => "paused",
                 (None, false) => "active",
             },
+            reason: state.ended_at.map(|_| state.ended_by.unwrap_or(Ended::Until).as_str()),
             when: triggers.map(|(trigger, state)| TriggerBody::of(trigger, state)).collect(),
             every_s: record.every.as_secs(),
             fires_at_once: record.fires_at_once,
@@ -205,6 +210,34 @@ impl WatchBody {
             last_event: state.next.saturating_sub(1),
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }
+    }
+}
+
+/// A watch of any key, for admins.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchOfKey)]
+pub(crate) struct KeyWatchBody {
+    /// Name of the key that created it.
+    pub key: String,
+    pub watch: WatchBody,
+}
+
+/// One page of the watches of all keys, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchesOfKeys)]
+pub(crate) struct KeyWatchesBody {
+    pub watches: Vec<KeyWatchBody>,
+    pub page: u64,
+    pub limit: u64,
+    /// All watches of the server, or of the key.
+    pub total: usize,
+}
+
+impl WatchBody {
+    /// The watch, if its key may not watch any more because of `lapse`.
+    pub(crate) fn under(self, lapse: Option<Lapse>) -> Self {
+        let Some(lapse) = lapse.filter(|_| self.state != "ended") else { return self };
+        Self { state: "suspended", reason: Some(lapse.as_str()), next_check_at: None, ..self }
     }
 }
 

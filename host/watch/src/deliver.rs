@@ -9,6 +9,7 @@ use crate::{
     sender::{Tried, receiver},
     watches::{Watch, WatchesInner},
 };
+use assay_access::Lapse;
 use assay_store::{Batch, Lease, StoreError};
 
 /// Attempts of a write that another one contradicts.
@@ -18,6 +19,8 @@ const TRIES: usize = 8;
 pub(crate) enum Delivered {
     /// There is nothing.
     Idle,
+    /// The key behind the watch may not watch any more, so nothing was sent.
+    Suspended(Lapse),
     Tried(DeliveryRecord),
 }
 
@@ -29,6 +32,9 @@ impl WatchesInner {
     pub(crate) async fn deliver(&self, lease: &Lease, watch: &Watch) -> Result<Delivered, StoreError> {
         let (record, delivery) = (&watch.record, &watch.delivery);
         let Some(url) = record.url.as_deref() else { return Ok(Delivered::Idle) };
+        if let Some(lapse) = self.lapse(record).await? {
+            return Ok(Delivered::Suspended(lapse));
+        }
         if !delivery.confirmed && !self.has_consent(record, url).await {
             let tried = self.ask(record, url).await;
             return self.write(lease, watch, Some(tried)).await.map(Delivered::Tried);

@@ -10,11 +10,12 @@ use crate::{
     event::Told,
     group::GroupReading,
     measures::ScoreReading,
-    records::{self, EventRecord, StateRecord, WatchRecord},
+    records::{self, Ended, EventRecord, StateRecord, WatchRecord},
     series::{Change, Round, TriggerState, What},
     trigger::Trigger,
     watches::{Watch, WatchesInner},
 };
+use assay_access::Lapse;
 use assay_domain::{Address, Time};
 use assay_store::{Batch, Lease, Revision, StoreError};
 
@@ -22,6 +23,8 @@ use assay_store::{Batch, Lease, Revision, StoreError};
 pub(crate) enum Evaluated {
     /// Its new state, and whether it has new events.
     Stored { state: StateRecord, told: bool },
+    /// Its key may not watch any more, so it was neither read nor stored.
+    Suspended(Lapse),
     /// It was changed meanwhile, so nothing was stored.
     Changed,
     /// It ended long ago, and nothing of it is left.
@@ -44,12 +47,21 @@ impl WatchesInner {
     /// The store's failure.
     pub(crate) async fn evaluate(&self, lease: &Lease, group: &[Watch]) -> Result<Vec<Evaluated>, StoreError> {
         let now = Utc::now();
-        let (over, active): (Vec<_>, Vec<_>) = group.iter().partition(|watch| watch.record.until <= now);
-        let read = self.read(now, &active).await;
-        let mut evaluated = HashMap::new();
-        for watch in over {
-            evaluated.insert(watch.record.id, self.end(lease, watch, now).await?);
+        let (mut active, mut evaluated) = (Vec::new(), HashMap::new());
+        for watch in group {
+            let id = watch.record.id;
+            let lapse = self.lapse(&watch.record).await?;
+            if watch.record.until <= now || watch.state.ended_at.is_some() {
+                evaluated.insert(id, self.end(lease, watch, (now, Ended::Until)).await?);
+            } else if lapse == Some(Lapse::Revoked) {
+                evaluated.insert(id, self.end(lease, watch, (now, Ended::KeyRevoked)).await?);
+            } else if let Some(lapse) = lapse {
+                evaluated.insert(id, Evaluated::Suspended(lapse));
+            } else {
+                active.push(watch);
+            }
         }
+        let read = self.read(now, &active).await;
         for (watch, address) in active.into_iter().zip(&read.addresses) {
             evaluated.insert(watch.record.id, self.evaluate_one(lease, watch, address, &read).await?);
         }
@@ -82,7 +94,7 @@ impl WatchesInner {
         state.address = found.or(state.address);
         let mut settled = Vec::new();
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
-            let readings = read.readings(trigger, of_trigger, address);
+            let readings = read.readings(record, (trigger, of_trigger), address);
             let round = Round {
                 readings: &readings,
                 now: read.now,
@@ -151,22 +163,22 @@ impl WatchesInner {
         if !trigger.measure.is_scored() || !is_of_value {
             return Ok(None);
         }
-        let score = address.and_then(|address| read.score(trigger, address));
+        let score = address.and_then(|address| read.score(watch, trigger, address));
         let Some(ScoreReading::Scored { scored, features, .. }) = score else { return Ok(None) };
         let owner = (watch.owner.as_str(), watch.by.as_str());
         let id = self.scoring.record((scored, features), owner, self.settings.keep).await?;
         Ok(Some(id.to_string()))
     }
 
-    /// Ends a watch whose time is over, and forgets it once its events have expired.
-    async fn end(&self, lease: &Lease, watch: &Watch, now: Time) -> Result<Evaluated, StoreError> {
+    /// Ends a watch, and forgets it once its events have expired.
+    async fn end(&self, lease: &Lease, watch: &Watch, (now, why): (Time, Ended)) -> Result<Evaluated, StoreError> {
         let (record, id) = (&watch.record, watch.record.id);
         let keep = TimeDelta::from_std(self.settings.keep).unwrap_or_default();
         let Some(ended_at) = watch.state.ended_at else {
-            let mut state = StateRecord { ended_at: Some(now), ..watch.state.clone() };
+            let mut state = StateRecord { ended_at: Some(now), ended_by: Some(why), ..watch.state.clone() };
             state.next = state.next.max(1);
             let told = Told { watch: record, address: state.address, now };
-            let event = told.plain(state.next, "ended", json!({}));
+            let event = told.plain(state.next, "ended", json!({ "reason": why.as_str() }));
             state.next += 1;
             let batch = guarded(watch, lease)?
                 .put(&records::state(id), &state)?
@@ -175,6 +187,9 @@ impl WatchesInner {
                 .refund(&records::own_count(&record.owner), 1);
             let is_stored = self.store.commit(batch).await?;
             self.told.notify_waiters();
+            if is_stored && why == Ended::KeyRevoked {
+                tracing::info!(watch = %id, by = record.by, "watch ended, because its key was revoked");
+            }
             return Ok(if is_stored { Evaluated::Stored { state, told: true } } else { Evaluated::Changed });
         };
         if ended_at + keep > now {

@@ -17,7 +17,29 @@ use crate::{
     watches::{Watch, WatchesInner},
 };
 use assay_domain::{Address, ModelVersion, Snapshot, Subject, Time};
-use assay_score::{NotScored, ScoringError};
+use assay_score::{Answering, Ask, NotScored, ScoringError};
+
+/// A score that a trigger needs: of a wallet, by the version that the trigger names, or the one that answers the key of
+/// the watch: its pin, the share of the wallet, or the champion.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ScoreOf {
+    wallet: Address,
+    version: Option<ModelVersion>,
+    /// Name of the key; absent if the trigger names a version.
+    by: Option<String>,
+}
+
+impl ScoreOf {
+    fn new(watch: &WatchRecord, trigger: &Trigger, wallet: Address) -> Self {
+        let version = trigger.model_version.clone();
+        let by = version.is_none().then(|| watch.by.clone());
+        Self { wallet, version, by }
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        Ask { version: self.version.as_ref(), ..Ask::by(self.by.as_deref().unwrap_or_default(), false) }
+    }
+}
 
 /// What was read for a group of watches.
 pub(crate) struct GroupReading {
@@ -25,16 +47,15 @@ pub(crate) struct GroupReading {
     pub addresses: Vec<Result<Address, String>>,
     snapshots: HashMap<Address, Arc<Snapshot>>,
     pub facts: ChainFacts,
-    /// The scores of wallets by the versions that triggers name.
-    scores: HashMap<(Address, Option<ModelVersion>), ScoreReading>,
+    scores: HashMap<ScoreOf, Arc<ScoreReading>>,
 }
 
 impl GroupReading {
     /// The readings of `trigger` for the wallet at `address`, or why it has none.
     pub(crate) fn readings(
         &self,
-        trigger: &Trigger,
-        state: &TriggerState,
+        watch: &WatchRecord,
+        (trigger, state): (&Trigger, &TriggerState),
         address: &Result<Address, String>,
     ) -> Readings {
         let known = state.series.keys().cloned();
@@ -45,14 +66,14 @@ impl GroupReading {
         let Some(snapshot) = self.snapshots.get(&address) else {
             return measures::unread(trigger, known, "the wallet was not read");
         };
-        let found = measures::readings(trigger, snapshot, self.score(trigger, address));
+        let found = measures::readings(trigger, snapshot, self.score(watch, trigger, address));
         let is_empty = found.is_empty() && trigger.measure != Measure::Coverage;
         if is_empty { measures::unread(trigger, known, "no such market is configured any more") } else { found }
     }
 
-    /// The score of the wallet at `address` by the model of `trigger`.
-    pub(crate) fn score(&self, trigger: &Trigger, address: Address) -> Option<&ScoreReading> {
-        self.scores.get(&(address, trigger.model_version.clone()))
+    /// The score of the wallet at `address` by the model that answers `watch` about `trigger`.
+    pub(crate) fn score(&self, watch: &WatchRecord, trigger: &Trigger, address: Address) -> Option<&ScoreReading> {
+        self.scores.get(&ScoreOf::new(watch, trigger, address)).map(|score| &**score)
     }
 }
 
@@ -75,16 +96,27 @@ impl WatchesInner {
         let snapshots = self.scoring.snapshots(&wallets).await;
         let snapshots: HashMap<_, _> = wallets.iter().map(|(wallet, _)| *wallet).zip(snapshots).collect();
         let facts = self.facts(group, &snapshots).await;
-        let mut scores = HashMap::new();
+        let (mut scores, mut by_model) = (HashMap::new(), HashMap::new());
         for (watch, address) in group.iter().zip(&addresses) {
             let Some((address, snapshot)) = address.as_ref().ok().and_then(|at| Some((*at, snapshots.get(at)?))) else {
                 continue;
             };
             for trigger in watch.record.triggers.iter().filter(|trigger| trigger.measure.is_scored()) {
-                let key = (address, trigger.model_version.clone());
-                if let hash_map::Entry::Vacant(vacant) = scores.entry(key) {
-                    vacant.insert(self.score(snapshot, trigger.model_version.as_ref()).await);
+                let of = ScoreOf::new(&watch.record, trigger, address);
+                if scores.contains_key(&of) {
+                    continue;
                 }
+                let found = match self.scoring.answering(&of.ask(), Some(address)) {
+                    Err(error) => Arc::new(failed(&error)),
+                    // One model scores a wallet once, whoever it answers.
+                    Ok(answering) => match by_model.entry((address, answering.model.digest())) {
+                        hash_map::Entry::Occupied(known) => Arc::clone(known.get()),
+                        hash_map::Entry::Vacant(vacant) => {
+                            Arc::clone(vacant.insert(Arc::new(self.score(&answering, snapshot).await)))
+                        }
+                    },
+                };
+                scores.insert(of, found);
             }
         }
         GroupReading { now, addresses, snapshots, facts, scores }
@@ -114,17 +146,21 @@ impl WatchesInner {
         facts
     }
 
-    async fn score(&self, snapshot: &Arc<Snapshot>, version: Option<&ModelVersion>) -> ScoreReading {
-        match self.scoring.unrecorded(snapshot, version) {
+    async fn score(&self, answering: &Answering, snapshot: &Arc<Snapshot>) -> ScoreReading {
+        match self.scoring.unrecorded(answering, snapshot) {
             Ok((scored, features)) => {
                 let claimed = self.scoring.claimed(&self.cards, &scored).await;
                 ScoreReading::Scored { scored, features, claimed }
             }
-            Err(error @ ScoringError::NotFound) => ScoreReading::Nothing(error.to_string()),
-            Err(error) => match NotScored::of(&error) {
-                Some(refused) => ScoreReading::Nothing(refused.to_string()),
-                None => ScoreReading::Unread(error.to_string()),
-            },
+            Err(error) => failed(&error),
         }
+    }
+}
+
+fn failed(error: &ScoringError) -> ScoreReading {
+    match NotScored::of(error) {
+        Some(refused) => ScoreReading::Nothing(refused.to_string()),
+        None if matches!(error, ScoringError::NotFound) => ScoreReading::Nothing(error.to_string()),
+        None => ScoreReading::Unread(error.to_string()),
     }
 }

@@ -1,5 +1,7 @@
 //! The host that evaluates all watches and delivers their events, by a lease of the store.
 
+mod holders;
+
 use std::{
     collections::{BTreeMap, HashSet},
     convert::Infallible,
@@ -18,6 +20,7 @@ use crate::{
     sender::receiver,
     watches::{Watch, Watches},
 };
+use assay_access::Lapse;
 use assay_domain::Time;
 use assay_store::{Batch, Lease, Lost, StoreError};
 use assay_tasks::Spawner;
@@ -48,11 +51,15 @@ struct Leader<'a> {
     sending: FuturesUnordered<BoxFuture<'a, Sent>>,
     /// Receivers to which a delivery is in progress.
     busy: HashSet<String>,
+    /// When all keys are looked at next.
+    keys_due: Time,
 }
 
 struct Entry {
     watch: Watch,
     due: Time,
+    /// Its key may not watch any more.
+    suspended: Option<Lapse>,
     /// There was no event to deliver when it was last looked for.
     idle: bool,
     /// Changes with every new event and every request of the owner: what a delivery began with may be old at its end.
@@ -70,7 +77,7 @@ struct Sent {
 impl Entry {
     fn new(watch: Watch, epoch: u64) -> Self {
         let due = due(&watch.record, &watch.state);
-        Self { watch, due, idle: false, epoch }
+        Self { watch, due, suspended: None, idle: false, epoch }
     }
 }
 
@@ -118,12 +125,13 @@ impl<'a> Leader<'a> {
             entries.extend(watches.load(ids).await?.into_iter().map(|watch| (watch.record.id, Entry::new(watch, 0))));
         }
         let (evaluating, sending) = Default::default();
-        Ok(Self { watches, lease, entries, evaluating, sending, busy: HashSet::new() })
+        Ok(Self { watches, lease, entries, evaluating, sending, busy: HashSet::new(), keys_due: Utc::now() })
     }
 
     async fn lead(mut self) -> Result<Infallible, StoreError> {
         loop {
             self.take_requests().await?;
+            self.look_at_keys().await?;
             self.evaluate();
             self.deliver();
             self.measure();
@@ -201,11 +209,16 @@ impl<'a> Leader<'a> {
             match evaluated {
                 Evaluated::Stored { state, told } => {
                     if let Some(entry) = self.entries.get_mut(&id) {
-                        entry.watch.state = state;
+                        (entry.watch.state, entry.suspended) = (state, None);
                         entry.due = due(&entry.watch.record, &entry.watch.state).max(Utc::now());
                         if told {
                             (entry.idle, entry.epoch) = (false, entry.epoch + 1);
                         }
+                    }
+                }
+                Evaluated::Suspended(lapse) => {
+                    if let Some(entry) = self.entries.get_mut(&id) {
+                        entry.suspend(lapse);
                     }
                 }
                 Evaluated::Changed => {
@@ -226,7 +239,8 @@ impl<'a> Leader<'a> {
         let now = Utc::now();
         for entry in self.entries.values() {
             let Watch { record, delivery, .. } = &entry.watch;
-            let waits = entry.idle && delivery.confirmed || record.paused || !delivery.is_due(now);
+            let is_barred = record.paused || entry.suspended.is_some();
+            let waits = entry.idle && delivery.confirmed || is_barred || !delivery.is_due(now);
             let Some(url) = record.url.as_deref().filter(|_| !waits) else { continue };
             let Some(receiver) = receiver(url) else { continue };
             if self.sending.len() >= SENDING {
@@ -253,6 +267,7 @@ impl<'a> Leader<'a> {
         }
         match delivered {
             Delivered::Idle => entry.idle = true,
+            Delivered::Suspended(lapse) => entry.suspend(lapse),
             Delivered::Tried(delivery) => entry.watch.delivery = delivery,
         }
         Ok(())
@@ -269,12 +284,14 @@ impl<'a> Leader<'a> {
 
     fn measure(&self) {
         let now = Utc::now();
-        let (mut active, mut paused, mut stale, mut stopped, mut overdue) = (0_u32, 0_u32, 0_u32, 0_u32, 0_i64);
-        for Entry { watch: Watch { record, state, delivery }, due, .. } in self.entries.values() {
-            match (state.ended_at, record.paused) {
-                (Some(_), _) => {}
-                (None, true) => paused += 1,
-                (None, false) => {
+        let [mut active, mut paused, mut suspended, mut stale, mut stopped] = [0_u32; 5];
+        let mut overdue = 0_i64;
+        for Entry { watch: Watch { record, state, delivery }, due, suspended: lapse, .. } in self.entries.values() {
+            match (state.ended_at, record.paused, lapse) {
+                (Some(_), ..) => {}
+                (None, true, _) => paused += 1,
+                (None, false, Some(_)) => suspended += 1,
+                (None, false, None) => {
                     active += 1;
                     overdue = overdue.max((now - *due).num_seconds());
                 }
@@ -284,6 +301,7 @@ impl<'a> Leader<'a> {
         }
         metrics::gauge!("assay_watches", "state" => "active").set(active);
         metrics::gauge!("assay_watches", "state" => "paused").set(paused);
+        metrics::gauge!("assay_watches", "state" => "suspended").set(suspended);
         metrics::gauge!("assay_watches", "state" => "stale").set(stale);
         metrics::gauge!("assay_watch_deliveries_stopped").set(stopped);
         metrics::gauge!("assay_watch_overdue_seconds").set(overdue as f64);

@@ -113,6 +113,29 @@ pub(crate) struct StateRecord {
     /// The number of the next event, from 1.
     pub next: u64,
     pub ended_at: Option<Time>,
+    /// Why it ended; its time was over if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<Ended>,
+}
+
+/// Why a watch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ended {
+    /// The time of `until` came.
+    Until,
+    /// Its key was revoked.
+    KeyRevoked,
+}
+
+impl Ended {
+    /// The reason as answers and events have it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Until => "until",
+            Self::KeyRevoked => "key_revoked",
+        }
+    }
 }
 
 impl StateRecord {

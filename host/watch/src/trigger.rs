@@ -49,7 +49,7 @@ pub struct Trigger {
     pub measure: Measure,
     /// Only this market; otherwise each market by itself, or for `debt_usd` all together.
     pub market: Option<MarketName>,
-    /// The version that scores; the champion if absent.
+    /// The version that scores; if absent, the one that answers the key of the watch about this wallet.
     pub model_version: Option<ModelVersion>,
     /// Of `probability`.
     pub horizon_days: Option<u32>,
@@ -66,7 +66,8 @@ pub struct NewTrigger {
     /// `<protocol>/<chain>/<address>`, for `health_factor`, `debt_usd` and `liquidation`. Without it each market counts
     /// by itself, and for `debt_usd` all of them together.
     market: Option<String>,
-    /// For `score`, `range` and `probability`; the champion by default.
+    /// For `score`, `range` and `probability`. By default the version that answers your key: its pin, the share of the
+    /// wallet, or the champion.
     model_version: Option<String>,
     /// For `probability`; 90 by default.
     #[schema(minimum = 1)]

@@ -9,10 +9,13 @@ use uuid::Uuid;
 use crate::{
     config,
     market::MarketName,
-    records::{self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WatchRecord, requested},
+    records::{
+        self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WATCHES, WatchRecord, requested,
+    },
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
 };
+use assay_access::Access;
 use assay_domain::{ChainId, Subject, Time};
 use assay_evm::guarded::Guarded;
 use assay_rollout::cards::Cards;
@@ -30,6 +33,8 @@ pub struct Watches(pub(crate) Arc<WatchesInner>);
 
 pub(crate) struct WatchesInner {
     pub store: Store,
+    /// Decides what the key behind a watch may do.
+    pub access: Access,
     pub scoring: Scoring,
     pub cards: Arc<Cards>,
     pub settings: config::Watches,
@@ -115,7 +120,7 @@ impl Watches {
     /// # Errors
     /// The store's failure.
     pub async fn open(
-        store: Store,
+        (store, access): (Store, Access),
         (scoring, cards): (Scoring, Arc<Cards>),
         (settings, chains): (config::Watches, WatchedChains),
         sender: Guarded,
@@ -127,9 +132,19 @@ impl Watches {
         })?;
         let (requested, told) = (Notify::new(), Notify::new());
         let places = Arc::new(Semaphore::new(places));
-        let inner =
-            WatchesInner { store, scoring, cards, settings, chains, sender, server_key, requested, told, places };
-        Ok(Self(Arc::new(inner)))
+        Ok(Self(Arc::new(WatchesInner {
+            store,
+            access,
+            scoring,
+            cards,
+            settings,
+            chains,
+            sender,
+            server_key,
+            requested,
+            told,
+            places,
+        })))
     }
 
     pub(crate) fn settings(&self) -> &config::Watches {
@@ -223,6 +238,30 @@ impl Watches {
         let total = ids.len();
         let shown: Vec<Uuid> = ids.into_iter().skip(skip).take(limit).collect();
         Ok((self.load(&shown).await?, total))
+    }
+
+    /// One page of the watches of all keys, or of those with the name `by`, oldest first, and the number of all.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(crate) async fn all(
+        &self,
+        by: Option<&str>,
+        skip: usize,
+        limit: usize,
+    ) -> Result<(Vec<Watch>, usize), StoreError> {
+        let (mut found, mut after, mut is_last) = (Vec::new(), None::<String>, false);
+        while !is_last {
+            let page = self.0.store.page(&WATCHES, after.as_deref(), PAGE).await?;
+            let records = page.records.into_iter().map(|(_, record)| record);
+            let named = records.filter(|record| by.is_none_or(|by| record.by == by));
+            found.extend(named.map(|record| (record.created_at, record.id)));
+            after = page.next;
+            is_last = after.is_none();
+        }
+        found.sort();
+        let shown: Vec<Uuid> = found.iter().skip(skip).take(limit).map(|(_, id)| *id).collect();
+        Ok((self.load(&shown).await?, found.len()))
     }
 
     /// The watches with these ids that exist.

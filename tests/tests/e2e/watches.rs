@@ -10,13 +10,14 @@ use std::path::Path;
 use alloy::primitives::{Address, U256};
 use assay_tests::{
     devnet::actors::{DEPLOYER, address as wallet},
+    hostile::Credit,
     lenders::{
         Small,
         comet::{self, Comet},
         config::{CHAIN, Setup, price_feed},
     },
     proxy::{Proxy, Reply},
-    service::{Caller, KEY, Service, plugins},
+    service::{Caller, KEY, Service, plugins, shelf_copy},
 };
 use serde_json::{Value, json};
 
@@ -54,6 +55,11 @@ impl Market {
 
     fn market(&self) -> String {
         format!("lenderB_v3/{CHAIN}/{}", self.comet)
+    }
+
+    /// As [`config`](Self::config), with the models of `shelf`.
+    fn config_on(&self, shelf: &Path, more: &str) -> String {
+        self.config(self.chain.url(), more).replace(&format!("{:?}", plugins()), &format!("{shelf:?}"))
     }
 
     /// The configuration of a server that reads the chain at `rpc` and evaluates once a second, with `more` at its end.
@@ -191,5 +197,44 @@ fn a_score_below_a_bound_is_told_with_its_evidence() {
         assert_eq!(evidence["score"], data["after"]["value"], "{evidence}");
         let found = seen(&api, &watch, |watch| watch["when"][1]["values"][0]["value"] == "complete").await;
         assert_eq!(found["when"][0]["values"][0]["model_version"], data["model_version"]);
+    });
+}
+
+#[test]
+fn the_pin_of_a_key_answers_its_watches_and_a_change_of_version_is_no_crossing() {
+    run(async {
+        let (market, shelf) = (Market::start().await, shelf_copy());
+        let desk = "[[access.keys]]\nname = \"desk\"\nkey = \"assay_watches_desk\"\nscopes = [\"read\"]\n";
+        let service = Service::start(&market.config_on(shelf.path(), desk));
+        let (api, desk) = (service.keyed(), service.with_key("assay_watches_desk"));
+        for (version, score) in [("7.0", "(i32.const 301)"), ("8.0", "(i32.const 302)")] {
+            api.post_bytes("/api/v2/admin/models", Credit::new(version).score(score).build()).await.expect(201);
+        }
+        // Every bound is crossed by another version, and none by a change of the wallet.
+        let when = json!([{ "measure": "score", "below": 350 }, { "measure": "range" }]);
+        let of_desk = watch(&desk, json!({ "when": when })).await;
+        let of_other = watch(&api, json!({ "when": when })).await;
+        for one in [(&desk, &of_desk), (&api, &of_other)] {
+            seen(one.0, one.1, |watch| value(watch) > 350.0).await;
+        }
+        let split = "/api/v2/admin/models/credit/split";
+        let pin = |version: &str| json!({ "key": "desk", "version": version, "until": "2100-01-01T00:00:00Z" });
+        api.put(split, &json!({ "pins": [pin("7.0")] })).await.ok();
+        let events = told(&desk, &of_desk, 2).await;
+        assert_eq!(kinds(&events), ["watch.model_changed", "watch.model_changed"]);
+        assert_eq!(
+            (&events[0]["data"]["model_version"], &events[0]["data"]["after"]["value"]),
+            (&json!("7.0"), &json!(301))
+        );
+        // The share of the wallet answers the other key, and the pin still the first one.
+        let all = json!({ "pins": [pin("7.0")], "shares": [{ "version": "8.0", "percent": 100 }] });
+        api.put(split, &all).await.ok();
+        let events = told(&api, &of_other, 2).await;
+        assert_eq!(kinds(&events), ["watch.model_changed", "watch.model_changed"]);
+        assert_eq!(events[0]["data"]["after"]["value"], 302);
+        api.put(split, &json!({})).await.ok();
+        let events = told(&desk, &of_desk, 4).await;
+        assert!(kinds(&events).iter().all(|kind| *kind == "watch.model_changed"), "{events:?}");
+        assert_eq!(events[2]["data"]["model_version_before"], "7.0");
     });
 }

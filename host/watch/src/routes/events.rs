@@ -77,7 +77,7 @@ pub(crate) async fn events(
     let seen = from.last_event.as_deref().and_then(|event| event_seq(watch.record.id, event));
     let after = seen.or(from.after).unwrap_or_default();
     if from.is_stream {
-        return stream::follow(&state, id, after);
+        return stream::follow(&state, watch.record, after);
     }
     let found = state.watches.events(id, after, PAGE).await.map_err(ApiError::store)?;
     let (last, more) = (found.last().map_or(after, |event| event.seq), found.len() == PAGE);

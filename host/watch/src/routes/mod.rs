@@ -1,5 +1,6 @@
 //! `/api/v2/watches`.
 
+mod admin;
 mod create;
 mod events;
 mod many;
@@ -33,6 +34,8 @@ assay_http::rows! { WatchRoutes:
     POST "/api/v2/watches/{watch_id}/test" Models one::test;
     POST "/api/v2/watches/{watch_id}/replay" Models one::replay;
     GET "/api/v2/watches/{watch_id}/events" Models events::events;
+    GET "/api/v2/admin/watches" Admin admin::list;
+    DELETE "/api/v2/admin/watches/{watch_id}" Admin admin::remove;
 }
 
 impl From<WatchError> for ApiError {

@@ -10,10 +10,9 @@ use axum::{
 };
 use futures::{Stream, stream};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
-use uuid::Uuid;
 
 use super::WatchRoutes;
-use crate::records::{EventRecord, event_id};
+use crate::records::{EventRecord, WatchRecord, event_id};
 use assay_http::{ApiError, fresh};
 
 /// Time between two looks at the store, for events of other hosts.
@@ -32,7 +31,7 @@ const RETRY: &str = "retry: 5000\n\n";
 /// One client that follows.
 struct Follower {
     state: WatchRoutes,
-    watch: Uuid,
+    watch: WatchRecord,
     after: u64,
     waiting: VecDeque<EventRecord>,
     end: Instant,
@@ -41,11 +40,11 @@ struct Follower {
     _place: OwnedSemaphorePermit,
 }
 
-/// The events of `watch` after this number.
+/// The events of `watch` after this number, until its key may not read them any more.
 ///
 /// # Errors
 /// 503 if too many clients follow.
-pub(crate) fn follow(state: &WatchRoutes, watch: Uuid, after: u64) -> Result<Response, ApiError> {
+pub(crate) fn follow(state: &WatchRoutes, watch: WatchRecord, after: u64) -> Result<Response, ApiError> {
     let place = state.watches.place().ok_or_else(|| {
         metrics::counter!("assay_http_refused_total", "reason" => "waiting").increment(1);
         let words = "Too many clients follow events; poll without `Accept: text/event-stream`";
@@ -85,13 +84,17 @@ impl Follower {
         loop {
             // Registered before the store is read, so that no event is missed in between.
             let told = watches.0.told.notified();
+            // A key is believed while the store fails.
+            if matches!(watches.0.lapse(&self.watch).await, Ok(Some(_))) {
+                return None;
+            }
             if self.waiting.is_empty() {
                 // A failing store is read again; the client waits meanwhile.
-                self.waiting = watches.events(self.watch, self.after, AT_ONCE).await.unwrap_or_default().into();
+                self.waiting = watches.events(self.watch.id, self.after, AT_ONCE).await.unwrap_or_default().into();
             }
             if let Some(event) = self.waiting.pop_front() {
                 (self.after, self.beat) = (event.seq, Instant::now() + BEAT);
-                return Some(part(self.watch, &event));
+                return Some(part(&self.watch, &event));
             }
             tokio::select! {
                 () = told => {}
@@ -107,7 +110,7 @@ impl Follower {
     }
 }
 
-fn part(watch: Uuid, event: &EventRecord) -> Bytes {
-    let (id, kind, body) = (event_id(watch, event.seq), &event.kind, event.body());
+fn part(watch: &WatchRecord, event: &EventRecord) -> Bytes {
+    let (id, kind, body) = (event_id(watch.id, event.seq), &event.kind, event.body());
     format!("id: {id}\nevent: {kind}\ndata: {body}\n\n").into()
 }

@@ -2,12 +2,13 @@
 
 use assay_tests::{
     devnet::actors::address as wallet,
+    receiver::{Consent, Receiver},
     service::{Caller, Service},
 };
 use reqwest::{Method, Response, header::ACCEPT};
 use serde_json::{Value, json};
 
-use super::{Market, path, run, watch};
+use super::{Market, delivery::allowing, path, run, seen, told, value, watch};
 
 const METERED: &str = "assay_watches_metered";
 
@@ -124,5 +125,102 @@ fn a_client_that_follows_begins_after_the_last_event_that_it_has() {
         assert!(!text.contains(&id(1)), "{text}");
         let after = api.get(&format!("{}/events?after=1", path(&watch))).await.ok();
         assert_eq!((after["events"].as_array().map(Vec::len), &after["last"]), (Some(1), &json!(2)));
+    });
+}
+
+/// Mints a key, and returns its text.
+async fn mint(api: &Caller, name: &str) -> String {
+    let minted = api.post("/api/v2/admin/keys", &json!({ "name": name })).await.expect(201);
+    minted["secret"].as_str().expect("a secret").to_owned()
+}
+
+/// The watch as an admin sees it, once it is so.
+async fn as_admin(api: &Caller, watch: &Value, is: impl Fn(&Value) -> bool) -> Value {
+    let id = watch["watch"]["id"].clone();
+    let find = |list: &Value| {
+        list["watches"].as_array().and_then(|all| all.iter().find(|one| one["watch"]["id"] == id).cloned())
+    };
+    let answer = api.until("/api/v2/admin/watches", |answer| find(&answer.json()).is_some_and(|one| is(&one["watch"])));
+    find(&answer.await.ok()).expect("the watch")
+}
+
+#[test]
+fn the_watches_of_a_revoked_key_end_and_are_delivered_no_more() {
+    run(async {
+        let mut market = Market::start().await;
+        let receiver = Receiver::start(Consent::Allows).await;
+        let config = market.config(market.chain.url(), &format!("max = 2\n{}", allowing(&[&receiver])));
+        let service = Service::start(&config);
+        let api = service.keyed();
+        let lender = service.with_key(&mint(&api, "lender").await);
+        let often = watch(&lender, json!({ "url": receiver.url })).await;
+        // One that nothing evaluates: it must not keep its place either.
+        let paused = watch(&lender, json!({ "every_s": 86_400 })).await;
+        let pause = lender.request(Method::PATCH, &path(&paused)).json(&json!({ "paused": true }));
+        assay_tests::service::answer(pause).await.ok();
+        let start = value(&seen(&lender, &often, |watch| value(watch) > 1.4).await);
+        lender.post(&format!("{}/test", path(&often)), &json!({})).await;
+        receiver.received(1).await;
+        let mut stream = follow(&lender, &often, None).await;
+        assert_eq!(api.delete("/api/v2/admin/keys/lender").await.status, 204);
+        market.price((2_000.0 / start) as u64).await;
+        for watch in [&often, &paused] {
+            let ended = as_admin(&api, watch, |watch| watch["state"] == "ended").await;
+            assert_eq!((&ended["key"], &ended["watch"]["reason"]), (&json!("lender"), &json!("key_revoked")));
+        }
+        // Its stream ends, and nothing more arrives: not the crossing, and not the end.
+        while stream.chunk().await.expect("the stream ends").is_some() {}
+        assert_eq!(receiver.events().len(), 1, "{:?}", receiver.events());
+        // A later key of the same name is another one, and the places are free again.
+        let later = service.with_key(&mint(&api, "lender").await);
+        assert_eq!(later.get(&path(&often)).await.status, 404);
+        let own = watch(&later, json!({ "url": receiver.url })).await;
+        watch(&later, json!({})).await;
+        later.post(&format!("{}/test", path(&own)), &json!({})).await;
+        assert_eq!(receiver.received(2).await[1].body["data"]["watch_id"], own["watch"]["id"]);
+        // An admin sees the watches of one key, and removes any.
+        assert_eq!(api.get("/api/v2/admin/watches?key=lender&limit=1").await.ok()["total"], 4);
+        assert_eq!(later.get("/api/v2/admin/watches").await.status, 403);
+        let removed = format!("/api/v2/admin/watches/{}", own["watch"]["id"].as_str().expect("an id"));
+        assert_eq!(
+            (later.delete(&removed).await.status, api.delete(&removed).await.status.as_u16()),
+            (403.try_into().expect("a status"), 204)
+        );
+        assert_eq!(later.get(&path(&own)).await.status, 404);
+    });
+}
+
+#[test]
+fn a_watch_whose_key_is_out_of_the_configuration_waits_for_it() {
+    run(async {
+        let mut market = Market::start().await;
+        let receiver = Receiver::start(Consent::Allows).await;
+        let key = |scope: &str| {
+            format!("[[access.keys]]\nname = \"desk\"\nkey = \"assay_watches_desk\"\nscopes = [\"{scope}\"]\n")
+        };
+        let config = |key: String| market.config(market.chain.url(), &format!("{key}{}", allowing(&[&receiver])));
+        let configs = [config(key("read")), config(key("submit")), config(String::new())];
+        let mut service = Service::start(&configs[0]);
+        let desk = service.with_key("assay_watches_desk");
+        let watch = watch(&desk, json!({ "url": receiver.url })).await;
+        let start = value(&seen(&desk, &watch, |watch| value(watch) > 1.4).await);
+        for (config, reason) in [(&configs[1], "key_without_scope"), (&configs[2], "key_not_configured")] {
+            service = Service::start_in(service.kill(), config, &[]);
+            let api = service.keyed();
+            let found = as_admin(&api, &watch, |watch| watch["state"] == "suspended").await;
+            assert_eq!((&found["watch"]["reason"], &found["watch"]["next_check_at"]), (&json!(reason), &Value::Null));
+            service.logged("watch suspended").await;
+        }
+        market.price((2_000.0 / start) as u64).await;
+        // It goes on from where it was.
+        service = Service::start_in(service.kill(), &configs[0], &[]);
+        let desk = service.with_key("assay_watches_desk");
+        let events = told(&desk, &watch, 1).await;
+        assert_eq!(
+            (events[0]["type"].as_str(), events[0]["data"]["before"]["value"].as_f64()),
+            (Some("watch.crossed"), Some(start))
+        );
+        assert_eq!(receiver.received(1).await.len(), 1);
+        assert_eq!(desk.get(&path(&watch)).await.ok()["state"], "active");
     });
 }

@@ -1,0 +1,79 @@
+//! `/api/v2/admin/watches`: the watches of all keys, also of those that cannot ask for them any more.
+
+use axum::{
+    Json, extract::FromRequestParts, extract::State, http::StatusCode, http::request::Parts, response::Response,
+};
+
+use super::{WatchRoutes, parameters::WatchPath};
+use crate::{
+    bodies::{KeyWatchBody, KeyWatchesBody, WatchBody},
+    responses,
+};
+use assay_http::{
+    ApiError,
+    extract::{Caller, Paging, optional, single},
+    fresh, parameters,
+};
+
+/// The key whose watches are listed.
+pub(crate) struct OfKey(Option<String>);
+
+parameters!(OfKey: optional::<String>("key", "Only watches that the key of this name created"));
+
+impl<S: Send + Sync> FromRequestParts<S> for OfKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Self(single(parts, "key")?.map(|name| name.into_owned())))
+    }
+}
+
+/// The watches of all keys, oldest first, with their state.
+///
+/// A watch is `suspended` while its key is not configured or lacks the scope `read`. The watches of a revoked key end.
+#[utoipa::path(
+    get, path = "/api/v2/admin/watches", tag = "admin", operation_id = "list_all_watches",
+    params(OfKey, Paging),
+    responses(
+        (status = 200, description = "The watches", body = KeyWatchesBody),
+        responses::Paged, responses::Validated, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn list(
+    State(state): State<WatchRoutes>,
+    OfKey(by): OfKey,
+    Paging { page, limit }: Paging,
+) -> Result<Response, ApiError> {
+    let skip = usize::try_from(page.saturating_sub(1).saturating_mul(limit)).unwrap_or(usize::MAX);
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (found, total) = state.watches.all(by.as_deref(), skip, most).await.map_err(ApiError::store)?;
+    let public_key = state.watches.public_key();
+    let mut watches = Vec::with_capacity(found.len());
+    for watch in found {
+        let lapse = state.watches.0.lapse(&watch.record).await.map_err(ApiError::store)?;
+        let body = WatchBody::of(&watch, &public_key).under(lapse);
+        watches.push(KeyWatchBody { key: watch.record.by, watch: body });
+    }
+    Ok(fresh::once(Json(KeyWatchesBody { watches, page, limit, total })))
+}
+
+/// Removes a watch of any key, with its events. Units are not returned.
+#[utoipa::path(
+    delete, path = "/api/v2/admin/watches/{watch_id}", tag = "admin", operation_id = "remove_any_watch",
+    params(WatchPath),
+    responses(
+        (status = 204, description = "The watch is removed"),
+        responses::OneWatch, responses::Changed, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn remove(
+    caller: Caller,
+    State(state): State<WatchRoutes>,
+    WatchPath(id): WatchPath,
+) -> Result<StatusCode, ApiError> {
+    let removed = state.watches.take_out(id, None).await?;
+    tracing::info!(by = caller.name(), watch = %id, key = removed.by, "watch removed by an admin");
+    Ok(StatusCode::NO_CONTENT)
+}
