@@ -18,6 +18,7 @@ export interface Answers {
     "put admin/models/{kind}/split": Split;
     "get admin/scores/{id}": AuditedProvenance;
     "get admin/status": Status;
+    "get admin/watches": WatchesOfKeys;
     "get agents": Agents;
     "get agents/search": FoundAgents;
     "get agents/{agent_id}": Agent;
@@ -1243,6 +1244,7 @@ export interface components {
             id: string;
             last_event: number;
             next_check_at?: string | null;
+            reason?: string | null;
             state: string;
             subject: string;
             until: string;
@@ -1284,6 +1286,10 @@ export interface components {
         };
         /** @enum {string} */
         WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchOfKey: {
+            key: string;
+            watch: components["schemas"]["Watch"];
+        };
         WatchReplay: {
             from: number;
             to?: number | null;
@@ -1317,6 +1323,12 @@ export interface components {
             page: number;
             total: number;
             watches: components["schemas"]["Watch"][];
+        };
+        WatchesOfKeys: {
+            limit: number;
+            page: number;
+            total: number;
+            watches: components["schemas"]["WatchOfKey"][];
         };
         WeighedFactor: {
             description?: string | null;
@@ -1528,11 +1540,13 @@ export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt']
 export type WatchEvent = components['schemas']['WatchEvent'];
 export type WatchEvents = components['schemas']['WatchEvents'];
 export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchOfKey = components['schemas']['WatchOfKey'];
 export type WatchReplay = components['schemas']['WatchReplay'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
 export type WatchValue = components['schemas']['WatchValue'];
 export type WatchWithSecret = components['schemas']['WatchWithSecret'];
 export type Watches = components['schemas']['Watches'];
+export type WatchesOfKeys = components['schemas']['WatchesOfKeys'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type WhatIfRequest = components['schemas']['WhatIfRequest'];
