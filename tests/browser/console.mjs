@@ -4,7 +4,8 @@
 // { upload: [selector, file] } or { wait: selector }. These add to what the views say: { text: [name, selector] },
 // { count: [name, selector] }, { save: [name, selector], which is clicked and offers a file }, { print: name }.
 // { keep: [name, selector] } keeps the text of the first element that appears from now on, however short it is there;
-// { kept: name } waits for it and adds it.
+// { kept: name } waits for it and adds it. { type: text } types key after key; { title: name } keeps the title;
+// { tab: [name, hash, wait] } keeps the text of another tab of the session; { stored: name } what stays in the browser.
 // node console.mjs TOUR
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -77,6 +78,20 @@ const STEPS = {
     await page.emulateMedia({ media: "print" });
     texts[name] = await page.innerText("body");
     await page.emulateMedia({ media: null });
+  },
+  type: (page, text) => page.keyboard.type(text),
+  title: async (page, name) => { texts[name] = await page.title(); },
+  tab: async (page, [name, hash, selector]) => {
+    const tab = await page.context().newPage();
+    watch(tab, name);
+    await tab.goto(`${base}/console/${hash}`);
+    await tab.waitForSelector(selector);
+    texts[name] = await tab.innerText("body");
+    await tab.close();
+  },
+  stored: async (page, name) => {
+    const cookies = await page.context().cookies();
+    texts[name] = JSON.stringify(await page.evaluate(() => ({ ...localStorage }))) + JSON.stringify(cookies);
   },
   count: async (page, [name, selector]) => { texts[name] = String(await page.locator(selector).count()); },
 };

@@ -88,15 +88,27 @@ declare global {
     parts: string[];
     query: URLSearchParams;
   }
-  /** An address that was looked up in this tab. */
+  /** What shows a place. */
+  type View = (place: Place) => Html;
+  /** A wallet that was looked up in this tab. */
   interface Recent {
     address: string;
+    /** The name that was looked up. */
+    name?: string;
     score: number;
     range: Api.Range;
     at: string;
   }
-  /** Where a score came from, once its record can be read. */
-  type Origin = Api.Provenance | null;
+  interface InMarket {
+    market: string;
+    usd: number;
+  }
+  /** A change to a wallet, as the API takes it. */
+  type Change =
+    | { repay: InMarket }
+    | { deposit: InMarket }
+    | { price: { asset: string; percent: number } }
+    | { days: number };
   interface Holding {
     kind: "token" | "deposit" | "debt";
     asset: string;
@@ -141,6 +153,8 @@ declare global {
     from: string;
     to: string;
     events?: Api.PoolEvent[];
+    /** Until when its events are not loaded. */
+    missing?: string;
   }
   /** Scores from `from` to `to`, and their number in each series. */
   interface Bin {

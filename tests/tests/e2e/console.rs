@@ -1,6 +1,9 @@
 //! The console in a real browser, and the pages that lead to it.
 
 mod look_up;
+mod search;
+mod watches;
+mod why;
 
 use std::{collections::BTreeMap, fs, process::Stdio};
 
@@ -20,6 +23,9 @@ use crate::{
     devnet, on_devnet, run,
     shadow::ALWAYS,
 };
+
+/// Opens the changes of a model on the shelf.
+const ROLE: &str = "summary[aria-label='Change role of credit 1.0']";
 
 const ONE: &str = "0x0000000000000000000000000000000000000001";
 
@@ -54,7 +60,7 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         let look_up = with_steps(
             view("look-up", &format!("#/look-up/{ONE}"), ".factors"),
             json!([
-                { "click": "#identity summary" }, { "click": "#what-if summary" }, { "click": "#boost" },
+                { "click": "#identity summary" }, { "click": "#off-chain summary" }, { "click": "#boost" },
                 { "press": "End" }, { "wait": ".boost b" },
             ]),
         );
@@ -65,12 +71,15 @@ fn every_view_is_accessible_light_dark_and_narrow() {
                 json!([{ "count": ["errors", "[role=alert]"] }])
             ),
             view("recent", "#/look-up", ".plain li"),
+            view("watches", "#/watches", "main p"),
+            view("new-watch", &format!("#/watches/new?address={ONE}"), "#url"),
             view("several", "#/several", "#list"),
             view("compare", "#/compare", "fieldset label"),
             view("shelf", "#/models/shelf", ".models"),
             view("card", "#/models/card/credit/1.3", ".prose h2"),
             view("no-card", "#/models/card/sybil/1.0", "[role=alert]"),
             view("evidence", "#/models/evidence", "details.raw"),
+            view("split", "#/models/split", "section"),
             view("check", "#/models/check", "#file"),
             view("audit", "#/models/audit", "tbody tr"),
             view("agents", "#/agents", "tbody tr"),
@@ -99,12 +108,14 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         says("no-card", "has no card");
         says("shelf", "Five factors, with repayment history");
         says("evidence", "Nothing was scored in the shadow");
+        says("split", "answers every wallet");
+        says("watches", "0 watches of your key");
         says("agents", "120 agents in the registry");
         says("found", "Lender");
         for key in ["test", "only-read", "only-submit", "only-admin"] {
             says("keys", key);
         }
-        says("submissions", "0 submissions were made with your key");
+        says("submissions", "0 submissions of your key");
         says("status", "This server reads no chain");
         for text in ["Gas at risk", "Transfers of accounts", "$0.50", "A loss returns evenly within 60 min"] {
             says("status", text);
@@ -198,7 +209,7 @@ fn a_submission_is_made_and_followed_to_its_end() {
             assert!(text.contains(part), "{part}: {text}");
         }
         let list = &seen.texts["list"];
-        assert!(list.contains("1 submissions were made with your key") && list.contains("confirmed"), "{list}");
+        assert!(list.contains("1 submission of your key") && list.contains("confirmed"), "{list}");
     });
 }
 
@@ -214,8 +225,8 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
         std::fs::write(&broken, &bytes[..bytes.len() / 2]).expect("a part");
         std::fs::write(shelf.path().join("none.wasm"), "no model").expect("a file");
         let service = Service::sandbox(shelf.path());
-        let change = |name: &str, button: &str, after: &str| {
-            let steps = json!([{ "click": button }, { "fill": ["#why", "to see it"] },
+        let change = |name: &str, open: &str, button: &str, after: &str| {
+            let steps = json!([{ "click": open }, { "click": button }, { "fill": ["#why", "to see it"] },
                 { "click": "dialog button.main" }, { "wait": after }]);
             with_steps(view(name, "#/models/shelf", ".models"), steps)
         };
@@ -234,7 +245,7 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                     { "wait": ".note.good" }])
             ),
             view("shelf", "#/models/shelf", ".models"),
-            change("promoted", "button[aria-label='Promote credit 1.0']", &champion("1.0")),
+            change("promoted", ROLE, "button[aria-label='Promote credit 1.0']", &champion("1.0")),
             with_steps(
                 view("undone", "#/models/shelf", ".models"),
                 json!([
@@ -243,9 +254,9 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                     { "click": "dialog button.main" },
                 ])
             ),
-            change("again", "button[aria-label='Promote credit 1.0']", &champion("1.0")),
+            change("again", ROLE, "button[aria-label='Promote credit 1.0']", &champion("1.0")),
             with_steps(view("closed", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
-            change("rolled-back", "text=Roll credit back to 1.1", &champion("1.1")),
+            change("rolled-back", "h1", "text=Roll credit back to 1.1", &champion("1.1")),
             with_steps(view("end", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
             view("audit", "#/models/audit", "tbody tr"),
         ]);
@@ -300,7 +311,7 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
             with_steps(
                 view("shelf", "#/models/shelf", ".mark.bad"),
                 json!([
-                    { "click": "button[aria-label='Promote credit 1.0']" },
+                    { "click": ROLE }, { "click": "button[aria-label='Promote credit 1.0']" },
                     { "wait": "dialog:has-text('Bounds of promotion')" },
                     { "text": ["promotion", "dialog"] }, { "click": "dialog button:has-text('Cancel')" },
                 ])

@@ -19,7 +19,7 @@ export class Refusal extends Error {
   }
 }
 
-const UNREACHABLE = "The server cannot be reached. It may be stopped, or the network is down; try again.";
+export const UNREACHABLE = "The server cannot be reached. It may be stopped, or the network is down; try again.";
 
 const UNREADABLE =
   "The answer is cut short, or no JSON. Something between this page and the server may have changed it; try again.";

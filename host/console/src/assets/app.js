@@ -1,40 +1,78 @@
 // The frame of the console: signing in, the navigation, and the view that the address names.
 
 import { html, render, useEffect, useState } from "./dom.js";
-import { go, link, useRoute } from "./route.js";
+import { UNREACHABLE, useAction } from "./api.js";
+import { link, useRoute } from "./route.js";
+import { search } from "./search.js";
 import { Me, session } from "./session.js";
 import { Problem, Title, Waiting } from "./parts.js";
 import { SignIn, identify } from "./views/sign_in.js";
 import { LookUp } from "./views/look_up.js";
-import { Several } from "./views/several.js";
-import { Compare } from "./views/compare.js";
-import { Models } from "./views/models.js";
-import { Agents } from "./views/agents.js";
-import { Submissions } from "./views/submissions.js";
-import { Keys } from "./views/keys.js";
-import { Status } from "./views/status.js";
 
 const ICON = new URL("icon.svg", import.meta.url).pathname;
 
-/** A key needs one of the scopes. */
+/**
+ * A view is loaded when it is opened; Look up, where most work is done, with the page. A key needs one of the scopes.
+ * @type {{ name: string; title: string; scopes: string[]; load: () => Promise<View> | View }[]}
+ */
 const VIEWS = [
-  { name: "look-up", title: "Look up", scopes: ["read"], View: LookUp },
-  { name: "several", title: "Several", scopes: ["read"], View: Several },
-  { name: "compare", title: "Compare", scopes: ["read"], View: Compare },
-  { name: "models", title: "Models", scopes: ["read", "admin"], View: Models },
-  { name: "agents", title: "Agents", scopes: ["read", "submit"], View: Agents },
-  { name: "submissions", title: "Submissions", scopes: ["read", "submit"], View: Submissions },
-  { name: "status", title: "Status", scopes: ["admin"], View: Status },
-  { name: "keys", title: "Keys and limits", scopes: ["read", "submit", "admin"], View: Keys },
+  { name: "look-up", title: "Look up", scopes: ["read"], load: () => LookUp },
+  {
+    name: "watches",
+    title: "Watches",
+    scopes: ["read"],
+    load: async () => (await import("./views/watches.js")).Watches,
+  },
+  {
+    name: "several",
+    title: "Several",
+    scopes: ["read"],
+    load: async () => (await import("./views/several.js")).Several,
+  },
+  {
+    name: "compare",
+    title: "Compare",
+    scopes: ["read"],
+    load: async () => (await import("./views/compare.js")).Compare,
+  },
+  {
+    name: "models",
+    title: "Models",
+    scopes: ["read", "admin"],
+    load: async () => (await import("./views/models.js")).Models,
+  },
+  {
+    name: "agents",
+    title: "Agents",
+    scopes: ["read", "submit"],
+    load: async () => (await import("./views/agents.js")).Agents,
+  },
+  {
+    name: "submissions",
+    title: "Submissions",
+    scopes: ["read", "submit"],
+    load: async () => (await import("./views/submissions.js")).Submissions,
+  },
+  { name: "status", title: "Status", scopes: ["admin"], load: async () => (await import("./views/status.js")).Status },
+  {
+    name: "keys",
+    title: "Keys and limits",
+    scopes: ["read", "submit", "admin"],
+    load: async () => (await import("./views/keys.js")).Keys,
+  },
 ];
 
 function App() {
   const [me, setMe] = useState(/** @type {Identified | null} */ (null));
   const [error, setError] = useState(/** @type {ShownError | null} */ (null));
-  const leave = () => {
-    session.close();
+  const [isAsking, setAsking] = useState(session.key === null);
+  const left = () => {
     setMe(null);
     setError(null);
+  };
+  const leave = () => {
+    session.close();
+    left();
   };
   /** @param {Identified} me */
   const enter = (me) => {
@@ -49,9 +87,17 @@ function App() {
     });
   };
   useEffect(() => {
-    if (session.key) resume();
+    session.whenClosed(left);
+    if (session.key) return resume();
+    session.ofOthers().then((key) => {
+      setAsking(false);
+      if (key === null) return;
+      session.open(key);
+      resume();
+    });
   }, []);
   if (me) return html`<${Frame} me=${me} leave=${leave} />`;
+  if (isAsking) return null;
   if (session.key && !error) return html`<main class="narrow" id="main"><${Waiting} what="your key" /></main>`;
   if (session.key) {
     return html`<main class="narrow" id="main">
@@ -60,20 +106,6 @@ function App() {
     </main>`;
   }
   return html`<${SignIn} enter=${enter} error=${error} />`;
-}
-
-/**
- * `/` goes to the search of the view, or to that of the first view.
- * @param {KeyboardEvent} event
- */
-function search(event) {
-  const { target, key, ctrlKey, metaKey, altKey } = event;
-  const isTyping = target instanceof Element && target.closest("input, textarea, select, dialog");
-  if (key !== "/" || ctrlKey || metaKey || altKey || isTyping) return;
-  event.preventDefault();
-  const field = /** @type {HTMLElement | null} */ (document.querySelector("form[role=search] input"));
-  if (field) field.focus();
-  else go(["look-up"]);
 }
 
 /** @param {{ me: Identified; leave: () => void }} props */
@@ -126,7 +158,19 @@ function Body({ wanted, allowed, parts, query }) {
         This key may not do this: it needs the scope ${wanted.scopes.map((scope) => html`<code>${scope}</code> `)}.
       </p>`;
   }
-  return html`<${wanted.View} parts=${parts} query=${query} />`;
+  return html`<${Loaded} load=${wanted.load} key=${wanted.name} parts=${parts} query=${query} />`;
+}
+
+/** @param {Place & { load: () => Promise<View> | View }} props */
+function Loaded({ load, ...place }) {
+  const [view, setView] = useState(/** @type {{ View: View } | null} */ (null));
+  const { error, start } = useAction();
+  const fetched = () => start(async () => setView({ View: await load() }));
+  useEffect(() => {
+    fetched();
+  }, []);
+  if (error) return html`<${Title} text="Not loaded" /><${Problem} error=${new Error(UNREACHABLE)} again=${fetched} />`;
+  return view ? html`<${view.View} ...${place} />` : html`<${Waiting} what="the view" />`;
 }
 
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById("app")));

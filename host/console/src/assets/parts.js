@@ -1,7 +1,7 @@
 // Parts that several views use.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./dom.js";
-import { moment, short } from "./words.js";
+import { count, moment, short } from "./words.js";
 
 /**
  * Says `text` to a screen reader.
@@ -109,7 +109,7 @@ export function Sortable({ caption, columns, rows, by, most = Infinity, children
   const { of } = columns[sort.by];
   const way = sort.down ? -1 : 1;
   const sorted = [...rows].sort((a, b) => (of(a) < of(b) ? -way : of(a) > of(b) ? way : 0));
-  const shown = isWhole ? sorted : sorted.slice(0, most);
+  const shown = isWhole ? sorted.length : Math.min(most, sorted.length);
   /** @param {number} at */
   const click = (at) => setSort({ by: at, down: at === sort.by ? !sort.down : Boolean(columns[at].isFigure) });
   /** @param {number} at */
@@ -142,15 +142,14 @@ export function Sortable({ caption, columns, rows, by, most = Infinity, children
         </tr>
       </thead>
       <tbody>
-        ${shown.map((row) => html`<tr>${columns.map(cell(row))}</tr>`)}
+        ${sorted.map((row, at) => html`<tr class=${at < shown ? undefined : "beyond"}>${columns.map(cell(row))}</tr>`)}
       </tbody>
     </table>
   </div>
   <div class="folds">
     ${
-      shown.length < sorted.length &&
-      html`<button type="button" class="small" onClick=${() => setWhole(true)}>Show all ${sorted.length}</button>
-        <span class="printed faint">${shown.length} of ${sorted.length} rows</span>`
+      shown < sorted.length &&
+      html`<button type="button" class="small" onClick=${() => setWhole(true)}>Show all ${count(sorted.length)}</button>`
     }
     ${children}
   </div>`;
@@ -258,4 +257,16 @@ export function Dialog({ title, close, finished, children }) {
 export function values(event) {
   event.preventDefault();
   return /** @type {Values} */ (Object.fromEntries(new FormData(event.currentTarget)));
+}
+
+/**
+ * Offers `text` as a file.
+ * @param {string} name
+ * @param {string} kind
+ * @param {string} text
+ */
+export function save(name, kind, text) {
+  const file = URL.createObjectURL(new Blob([text], { type: kind }));
+  Object.assign(document.createElement("a"), { href: file, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(file), 1_000);
 }

@@ -38,6 +38,7 @@ export const chain = (id) => CHAINS[id] ?? `Chain ${id}`;
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const some = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 const dollar = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 2 });
 
 const cent = new Intl.NumberFormat("en", {
@@ -47,6 +48,9 @@ const cent = new Intl.NumberFormat("en", {
   maximumFractionDigits: 4,
 });
 
+/** @param {string} text */
+const minus = (text) => text.replace("-", "−");
+
 export const NOT_KNOWN = "–";
 /**
  * @template T
@@ -55,12 +59,16 @@ export const NOT_KNOWN = "–";
  */
 const or = (format) => (value) => (value === null || value === undefined ? NOT_KNOWN : format(value));
 
-export const count = or((/** @type {number} */ value) => whole.format(value));
-export const number = or((/** @type {number} */ value) => some.format(value));
-export const dollars = or((/** @type {number} */ value) => dollar.format(value));
+export const count = or((/** @type {number} */ value) => minus(whole.format(value)));
+export const number = or((/** @type {number} */ value) => minus(some.format(value)));
+export const dollars = or((/** @type {number} */ value) => minus(dollar.format(value)));
 export const cents = or((/** @type {number} */ value) => cent.format(value));
+/** An amount of tokens, as the API writes it. */
+export const amount = or((/** @type {string} */ value) => fine.format(Number(value)));
 export const percent = or((/** @type {number} */ value) => `${some.format(value * 100)} %`);
-export const signed = or((/** @type {number} */ value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
+export const signed = or((/** @type {number} */ value) =>
+  value > 0 ? `+${some.format(value)}` : minus(some.format(value)),
+);
 export const range = or((/** @type {string} */ name) => name.replace("_", " "));
 export const day = or((/** @type {string} */ time) => time.slice(0, 10));
 export const moment = or((/** @type {string} */ time) => `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`);
@@ -69,12 +77,55 @@ export const bytes = or((/** @type {number} */ value) =>
 );
 
 /**
- * A lending market, by its protocol, its name and its chain.
- * @param {Api.Pool | Api.PoolPosition} pool
+ * The names by which people know the protocols, by those of the API.
+ * @type {Record<string, string>}
  */
-export const market = (pool) => {
-  const name = "protocol_name" in pool ? pool.protocol_name : pool.protocol;
-  return `${name}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
+const PROTOCOLS = {
+  lenderA_v2: "Aave v2",
+  lenderA_v3: "Aave v3",
+  lenderB_v2: "Compound v2",
+  lenderB_v3: "Compound v3",
+  morpho_blue: "Morpho Blue",
+  maker_vaults: "Maker vaults",
+};
+
+/** @param {string} name */
+export const protocol = (name) => PROTOCOLS[name] ?? name;
+
+/**
+ * A sentence of the server that begins with the name of a protocol.
+ * @param {string} text
+ */
+export const protocolIn = (text) => text.replace(/^\w+/, protocol);
+
+/**
+ * A lending market, by its protocol, its name and its chain.
+ * @param {{ protocol: string; market?: string | null; chain_id: number }} pool
+ */
+export const market = ({ protocol: name, market, chain_id: id }) =>
+  `${protocol(name)}${market ? ` ${market}` : ""} on ${chain(id)}`;
+
+/**
+ * A market as changes name it: `chain_id/protocol`, or `chain_id/protocol/market`.
+ * @param {Pick<Api.Pool, "protocol" | "market" | "chain_id">} pool
+ */
+export const marketId = ({ protocol, market, chain_id: id }) => `${id}/${protocol}${market ? `/${market}` : ""}`;
+
+/** @param {string} text */
+export const marketOf = (text) => {
+  const [id, protocol, ...market] = text.split("/");
+  return { chain_id: Number(id), protocol, market: market.join("/") };
+};
+
+/**
+ * Classes of assets whose prices move together.
+ * @type {Record<string, string>}
+ */
+export const CLASSES = {
+  native: "ether and other native currencies",
+  bitcoin: "bitcoin",
+  stablecoin: "stablecoins",
+  other: "other assets",
 };
 
 /** A span of time in its largest unit. */

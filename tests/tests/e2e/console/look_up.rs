@@ -38,14 +38,14 @@ fn the_score_over_time_is_read_and_drawn_when_somebody_asks_for_it() {
         let views = json!([with_steps(view("look-up", &format!("#/look-up/{wallet}"), "#over-time"), steps)]);
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
-        for text in ["Score over time", "The score by credit 1.1 every 30 days", "Which factors changed it"] {
+        for text in ["Score over time", "The score by credit 1.1 every 30 days", "What changed it"] {
             assert!(seen.texts["look-up"].contains(text), "{text}: {}", seen.texts["look-up"]);
         }
     });
 }
 
 /// As the console writes dollars.
-fn dollars(value: &Value) -> String {
+pub(super) fn dollars(value: &Value) -> String {
     let cents = (value.as_f64().expect("an amount") * 100.0).round() as u64;
     let digits = (cents / 100).to_string();
     let groups: Vec<&str> =
@@ -68,13 +68,6 @@ fn a_lender_is_answered_by_the_head_of_the_look_up() {
             "newcomer",
             "ordinary-one",
         ];
-        // The record of a score may be written late, and the text of a page is taken before it asks again.
-        for name in names {
-            let path = format!("/api/v2/score/address/{}?include_factors=true", devnet.wallet(name).address);
-            let scored = api.get(&path).await;
-            let id = scored.headers["assay-score-id"].to_str().expect("text");
-            api.until(&format!("/api/v2/score/{id}"), |record| record.status == 200).await;
-        }
         let head = |name: &str| {
             let steps = json!([
                 { "text": [format!("{name} head"), ".decision"] },
@@ -84,7 +77,7 @@ fn a_lender_is_answered_by_the_head_of_the_look_up() {
         };
         let seen = tour(service.base(), KEY, &["desk"], names.map(head).to_vec().into()).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
-        assert!(seen.heights["borrower"] <= 1_500, "{}", seen.heights["borrower"]);
+        assert!(seen.heights["borrower"] <= 1_800, "{}", seen.heights["borrower"]);
         for name in names {
             let address = devnet.wallet(name).address;
             let score = api.get(&format!("/api/v2/score/address/{address}")).await.ok();

@@ -1,7 +1,7 @@
 // Bars that compare a few amounts.
 
 import { html } from "../dom.js";
-import { count, number } from "../words.js";
+import { count } from "../words.js";
 
 /** @param {number} share */
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
@@ -23,7 +23,8 @@ export function Bar({ value, most, kind = "won" }) {
  * @param {{ names: string[]; bins: Bin[]; text: string }} props
  */
 export function Columns({ names, bins, text }) {
-  const most = Math.max(1, ...bins.flatMap(({ counts }) => counts));
+  // An even number: the middle of the axis is a whole number of wallets.
+  const most = 2 * Math.ceil(Math.max(1, ...bins.flatMap(({ counts }) => counts)) / 2);
   const width = 100 / bins.length;
   /**
    * @param {Bin} bin
@@ -39,7 +40,7 @@ export function Columns({ names, bins, text }) {
   return html`<figure>
     <div class="plot">
       <span class="faint">Wallets</span>
-      <div class="y faint" aria-hidden="true"><span>${count(most)}</span><span>${number(most / 2)}</span><span>0</span></div>
+      <div class="y faint" aria-hidden="true"><span>${count(most)}</span><span>${count(most / 2)}</span><span>0</span></div>
       <svg class="columns" viewBox="0 0 100 60" preserveAspectRatio="none" role="img" aria-label=${text}>
         ${[0, 30, 59.6].map((y) => html`<rect class="axis" x="0" y=${y} width="100" height="0.4" />`)}
         ${bins.map(column)}

@@ -2,6 +2,7 @@
 
 import { html } from "../dom.js";
 import { day, dollars } from "../words.js";
+import { Hatch } from "./course.js";
 
 /** @param {string} time */
 const seconds = (time) => Date.parse(time) / 1000;
@@ -29,6 +30,7 @@ export function Timeline({ rows, now }) {
   const legend = rows.some(({ events }) => events)
     ? Object.values(MARKS).map(({ title, kind }) => [title, kind])
     : [["first to last event", "span"]];
+  if (rows.some(isHatched)) legend.push(["not loaded", "hatched"]);
   return html`<div class="timeline">
     ${rows.map((row) => html`<${Row} ...${row} place=${place} />`)}
     <div class="ends faint">
@@ -41,16 +43,32 @@ export function Timeline({ rows, now }) {
   </div>`;
 }
 
+/**
+ * Whether older events of the market are not loaded.
+ * @param {Line} line
+ */
+const isHatched = ({ from, missing }) => missing !== undefined && seconds(from) < seconds(missing);
+
 /** @param {Line & { place: (time: string) => number }} props */
-function Row({ name, from, to, events, place }) {
+function Row({ name, from, to, events, missing, place }) {
   const [start, end] = [place(from), place(to)];
   const marks = (events ?? []).filter(({ kind }) => MARKS[kind]);
-  const said = `${name}: first event ${day(from)}, last event ${day(to)}, ${counted(marks)}`;
+  const isCut = isHatched({ name, from, to, missing });
+  const until = isCut ? place(missing ?? to) : start;
+  const said =
+    `${name}: first event ${day(from)}, last event ${day(to)}, ${counted(marks)}` +
+    (isCut ? `; older than ${day(missing)} not loaded` : "");
   return html`<div class="row">
     <span class="name">${name}</span>
     <svg viewBox="0 0 1000 22" preserveAspectRatio="none" role="img" aria-label=${said}>
       <rect class="open" x="0" y="10" width="1000" height="2" />
       ${!events && html`<rect class="span" x=${start} y="6" width=${Math.max(6, end - start)} height="10" />`}
+      ${
+        isCut &&
+        html`<${Hatch} /><rect class="unknown" x=${start} y="2" width=${Math.max(6, until - start)} height="18">
+          <title>Not loaded: events until ${day(missing)}</title>
+        </rect>`
+      }
       ${marks.map((event) => html`<${Event} ...${event} place=${place} />`)}
     </svg>
   </div>`;

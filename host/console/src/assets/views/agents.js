@@ -4,7 +4,7 @@ import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { useMe } from "../session.js";
-import { Answer, Facts, Pages, Raw, Table, Title, figures, values } from "../parts.js";
+import { Answer, Digest, Facts, Pages, Raw, Table, Title, figures, values } from "../parts.js";
 import { count, number } from "../words.js";
 import { Submission, Submit } from "./submission.js";
 
@@ -75,7 +75,7 @@ const row = ({ agent_id, owner, metadata }) =>
     <th scope="row"><a href=${link(["agents", agent_id])}>${agent_id}</a></th>
     <td dir="auto" class="name"><span class="clip">${name(metadata)}</span></td>
     <td dir="auto" class="wide"><span class="clip">${metadata?.description}</span></td>
-    <td><code>${owner}</code></td>
+    <td data-label="Owner"><a href=${link(["look-up", owner])}><${Digest} of=${owner} /></a></td>
   </tr>`;
 
 /** @param {{ id: string }} props */

@@ -6,7 +6,8 @@ import { go } from "../route.js";
 import { useMe } from "../session.js";
 import { Answer, Digest, Facts, Mark, Problem, Raw, Table, Time, Title, announce } from "../parts.js";
 import { Bar } from "../charts/bars.js";
-import { bytes, count, number, range, several, signed } from "../words.js";
+import { subjects } from "../wallets.js";
+import { NOT_KNOWN, bytes, count, number, range, several, signed } from "../words.js";
 import { AddressForm } from "./look_up.js";
 
 /** As many as one comparison may have. */
@@ -20,7 +21,8 @@ export function Compare({ parts: [address], query }) {
   const submit = (given) => {
     const chosen = Object.keys(given).filter((name) => name.startsWith("version-"));
     if (chosen.length > MOST) return announce(`At most ${MOST} versions`);
-    return go(["compare", given.address.trim()], { versions: chosen.map((name) => name.slice(8)).join(",") });
+    const [subject = given.address.trim()] = subjects(given.address);
+    return go(["compare", subject], { versions: chosen.map((name) => name.slice(8)).join(",") });
   };
   return html`
     <${Title} text="Compare" />
@@ -57,7 +59,7 @@ function Versions({ shelf: { answer, error, again }, chosen }) {
 /** @param {{ address: string; versions: string }} props */
 function Comparison({ address, versions }) {
   const me = useMe();
-  const asked = useAsk(path(["models", "compare", "address", address], { versions }));
+  const asked = useAsk(path(["models", "compare", "address", address], { versions, include_reasons: true }));
   /** @param {Shown<typeof asked>} answer */
   const show = ({ body, text, cost }) => html`
     <section class="card">
@@ -75,8 +77,12 @@ function Comparison({ address, versions }) {
           <b>Provisional.</b> Not everything was read; all versions score the same incomplete reading.
         </p>`
       }
-      <${Results} versions=${body.versions} />
+      <${Lines} caption="What each version says" lines=${said(body.versions)} versions=${body.versions} />
       <${Factors} versions=${body.versions} />
+      <details>
+        <summary>Cost and bytes of each version</summary>
+        <${Lines} caption="Cost of a call" lines=${COSTS} versions=${body.versions} />
+      </details>
     </section>
     <${Raw} text=${text} name="The comparison as JSON" />
   `;
@@ -84,71 +90,87 @@ function Comparison({ address, versions }) {
     <p class="faint">Each version costs ${several(me.costs.score, "unit")}.</p>`;
 }
 
-/**
- * @param {Api.ComparedVersion} version
- * @param {(difference: Api.Difference) => Html} show
- */
-const difference = ({ difference: of }, show) => (of ? show(of) : "");
+/** @typedef {[title: string, of: (version: Api.ComparedVersion) => Html]} Line */
 
-/** @param {{ versions: Api.ComparedVersion[] }} props */
-function Results({ versions }) {
-  /**
-   * @param {string} title
-   * @param {(version: Api.ComparedVersion) => Html} of
-   */
-  const line = (title, of) =>
-    html`<tr>
-      <th scope="row">${title}</th>
-      ${versions.map((one) => html`<td>${of(one)}</td>`)}
-    </tr>`;
-  /** @param {Api.Difference} difference */
-  const moved = ({ range: moved }) =>
-    moved && html`<br /><${Mark} kind="warn">${range(moved.from)} → ${range(moved.to)}</${Mark}>`;
-  const rows = [
-    line(
-      "Score",
-      (one) => html`<b class="mid">${count(one.score)}</b> ${difference(one, ({ score }) => `(${signed(score)})`)}`,
-    ),
-    line("Range", (one) => html`${range(one.range)} ${difference(one, moved)}`),
-    line("Decile", (one) => html`${count(one.decile)} ${difference(one, ({ decile }) => `(${signed(decile)})`)}`),
-    line("Microseconds", (one) => number(one.latency_us)),
-    line("Fuel", (one) => count(one.fuel)),
-    line("Memory", (one) => bytes(one.memory_bytes)),
-    line("Model", (one) => html`<${Digest} of=${one.digest} />`),
-  ];
-  if (versions.some(({ error }) => error)) {
-    rows.unshift(
-      line(
-        "Problem",
-        ({ error }) => error && html`<span class="bad">${error.detail}</span> <span class="faint">${error.code}</span>`,
-      ),
-    );
-  }
-  return html`<${Table}
-    caption="What each version says"
+/** @param {{ caption: string; lines: Line[]; versions: Api.ComparedVersion[] }} props */
+const Lines = ({ caption, lines, versions }) =>
+  html`<${Table}
+    caption=${caption}
     head=${["Version", ...versions.map(({ version }) => version)]}
-    rows=${rows}
+    rows=${lines.map(
+      ([title, of]) =>
+        html`<tr>
+          <th scope="row">${title}</th>
+          ${versions.map((one) => html`<td>${of(one)}</td>`)}
+        </tr>`,
+    )}
   />`;
-}
+
+/** @type {Line[]} */
+const COSTS = [
+  ["Microseconds", ({ latency_us: time }) => number(time)],
+  ["Fuel", ({ fuel }) => count(fuel)],
+  ["Memory", ({ memory_bytes: memory }) => bytes(memory)],
+  ["SHA-256", ({ digest }) => html`<${Digest} of=${digest} />`],
+];
+
+/**
+ * A difference in parentheses; none for the first version and for an equal one.
+ * @param {number | undefined} by
+ */
+const gap = (by) => (by ? ` (${signed(by)})` : "");
+
+/**
+ * @param {Api.ComparedVersion[]} versions
+ * @returns {Line[]}
+ */
+const said = (versions) => [
+  ...(versions.some(({ error }) => error) ? [PROBLEM] : []),
+  ["Score", ({ score, difference }) => html`<b class="mid">${score ?? NOT_KNOWN}</b>${gap(difference?.score)}`],
+  [
+    "Range",
+    ({ range: name, difference }) =>
+      html`${name && html`<${Mark} kind=${`range-${name}`}>${range(name)}</${Mark}>`}
+        ${difference?.range && html` <span class="faint">first: ${range(difference.range.from)}</span>`}`,
+  ],
+  ["Decile", ({ decile, difference }) => html`${count(decile)}${gap(difference?.decile)}`],
+  [
+    "Reasons",
+    ({ reasons }) =>
+      reasons &&
+      html`<ol class="reasons">
+        ${reasons.map(({ text, points_lost: lost }) => html`<li>${text} <span class="faint">−${count(lost)}</span></li>`)}
+      </ol>`,
+  ],
+];
+
+/** @type {Line} */
+const PROBLEM = [
+  "Problem",
+  ({ error }) => error && html`<span class="bad">${error.detail}</span> <span class="faint">${error.code}</span>`,
+];
 
 /** @param {{ versions: Api.ComparedVersion[] }} props */
 function Factors({ versions }) {
   const labels = [...new Set(versions.flatMap(({ factors }) => factors ?? []).map(({ label }) => label))];
   if (labels.length === 0) return null;
   /**
+   * @param {Api.ComparedVersion | undefined} one
+   * @param {string} label
+   */
+  const factorOf = (one, label) => one?.factors?.find((factor) => factor.label === label);
+  /**
    * @param {Api.ComparedVersion} one
    * @param {string} label
    */
   const cell = (one, label) => {
-    const factor = one.factors?.find((factor) => factor.label === label);
-    const gap = one.difference?.factors.find((gap) => gap.label === label)?.points;
-    const against = gap !== undefined && html` <b>(${signed(gap)})</b>`;
-    if (!factor) return html`<td>not in this version${against}</td>`;
+    const factor = factorOf(one, label);
+    if (!factor) return html`<td class="faint">${one.error ? "" : "not in this version"}</td>`;
+    // What is not in both versions has no difference.
+    const by = factorOf(versions[0], label) && one.difference?.factors.find((gap) => gap.label === label)?.points;
     return html`<td class="wide">
-      ${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar}
-        value=${factor.points}
-        most=${factor.possible}
-      />
+      ${count(factor.points)} of ${count(factor.possible)}<b>${gap(by)}</b>
+      <${Bar} value=${factor.points} most=${factor.possible ?? factor.points} />
       <span class="faint">${factor.description}</span>
     </td>`;
   };

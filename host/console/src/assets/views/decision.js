@@ -1,28 +1,27 @@
 // What a lender asks first: how much is owed, how near that is to liquidation, whether there was one, how sure it is.
 
 import { html, useState } from "../dom.js";
-import { Mark, Table, Time, figures } from "../parts.js";
-import { EXPLORERS, day, dollars, market, number, percent, range, several } from "../words.js";
+import { link } from "../route.js";
+import { Mark, Time } from "../parts.js";
+import { EXPLORERS, day, dollars, number, percent, range, several } from "../words.js";
 import { Scale } from "../charts/scale.js";
-import { PositionAssets } from "./position_assets.js";
+import { Populations, Rates } from "./rates.js";
+import { Positions } from "./positions.js";
 
-/** Positions that are shown at once. */
-const SHOWN = 4;
-
-/** @param {{ asked: string; score?: Api.Score; report: Api.Report; origin: Origin; boosted: number | null; polls: boolean }} props */
-export function Decision({ asked, score, report, origin, boosted, polls }) {
+/** @param {{ asked: string; score?: Api.Score; report: Api.Report; boosted: number | null; polls: boolean }} props */
+export function Decision({ asked, score, report, boosted, polls }) {
   const isMuted = report.credit_events.coverage === "pending" || score?.credit_events_coverage === "pending";
   return html`<section class="card narrow-rows decision" aria-label="Decision">
     <${Who} asked=${asked} report=${report} />
     <div class="verdict">
       <div class=${isMuted ? "muted" : undefined}>
-        ${score ? html`<${Points} score=${score} boosted=${boosted} />` : html`<p class="big">–</p>`}
-        <${Claims} score=${score ?? report.score} />
+        ${score ? html`<${Points} score=${score} boosted=${boosted} /><${Rates} score=${score} />` : html`<${Unscored} score=${report.score} />`}
       </div>
-      <${Answers} score=${score} report=${report} origin=${origin} />
+      <${Answers} score=${score} report=${report} />
     </div>
     <${Notes} score=${score} report=${report} polls=${polls} />
     <${Positions} positions=${report.credit_events.positions ?? []} />
+    ${score && html`<${Populations} score=${score} />`}
   </section>`;
 }
 
@@ -39,6 +38,7 @@ function Who({ asked, report: { address, activity } }) {
     ${asked.includes(".") && html`<span>${asked}</span>`} <code>${address}</code>
     <span class="tools">
       <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button>
+      <a href=${link(["watches", "new"], { address: asked })}>Watch this wallet</a>
       <a href=${`https://${explorer}/address/${address}`} rel="noreferrer" target="_blank">Explorer</a>
     </span>
   </h2>`;
@@ -51,27 +51,39 @@ function Points({ score, boosted }) {
       <p>
         <${Mark} kind=${`range-${score.range}`}>${range(score.range)}</${Mark}>
         ${score.provisional && html` <${Mark} kind="warn">provisional</${Mark}>`}
-        <br />${score.decile > 1 ? `Better than ${score.decile - 1} of 10 wallets` : "In the lowest tenth of wallets"}
+        <br />${score.decile > 1 ? `Better than ${score.decile - 1} of 10 wallets` : "In the lowest tenth of wallets"}${" "}
+        <small class="faint">of the model's reference</small>
       </p>
     </div>
     <${Scale} score=${score.score} name=${score.range} decile=${score.decile} boosted=${boosted} />`;
 }
 
+/** @param {{ score: Api.ReportScore }} props */
+function Unscored({ score: { inactive, refused } }) {
+  const why =
+    refused?.reason ??
+    (inactive ? "It has no activity on any chain that is read." : "The score could not be computed.");
+  return html`<p class="mid"><b>Not scored</b></p>
+    <p>${why}</p>`;
+}
+
 /**
- * What the model claims of such wallets, or that it claims nothing.
- * @param {{ score: Api.Score | Api.ReportScore }} props
+ * What the wallet drew on the credit of others, who owe it, and what others drew on its own.
+ * @param {{ report: Api.Report }} props
  */
-function Claims({ score: { claims, no_claim: none } }) {
-  if (none) return html`<p class="faint">No probability is claimed: ${none}.</p>`;
-  if (!claims?.length)
-    return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
-  return claims.map(
-    ({ outcome, horizon_days: days, estimate, low, high, population }) =>
-      html`<p>
-        <b>${percent(estimate)}</b> of such wallets are ${outcome} within ${several(days, "day")}${" "}
-        <span class="faint">(${percent(low)} to ${percent(high)}; ${population})</span>
-      </p>`,
-  );
+function Delegated({ report: { address, credit_events: events } }) {
+  const all = (events.positions ?? []).flatMap(({ delegations }) => delegations ?? []);
+  /** @param {Api.Delegation[]} of */
+  const drawn = (of) => {
+    const known = of.every(({ drawn_usd: usd }) => usd != null);
+    return known ? dollars(of.reduce((sum, { drawn_usd: usd }) => sum + (usd ?? 0), 0)) : several(of.length, "loan");
+  };
+  const others = all.filter(({ owner }) => owner !== address);
+  const own = all.filter(({ owner }) => owner === address);
+  return html`
+    ${others.length > 0 && html`<small>drew ${drawn(others)} that others owe</small>`}
+    ${own.length > 0 && html`<small>others drew ${drawn(own)} on its credit</small>`}
+  `;
 }
 
 /** @param {{ positions: Api.PoolPosition[]; owes: number }} props */
@@ -114,12 +126,12 @@ function Sureness({ events }) {
     <small>${read} of ${several(events.pools.length, "market")} read${others}</small>`;
 }
 
-/** @param {{ score?: Api.Score; report: Api.Report; origin: Origin }} props */
-function Answers({ score, report, origin }) {
+/** @param {{ score?: Api.Score; report: Api.Report }} props */
+function Answers({ score, report }) {
   const { assets, defi, activity, credit_events: events } = report;
   /** @type {Fact[]} */
   const facts = [
-    ["Owes", html`<b class="mid">${dollars(defi.total_borrowed)}</b>`],
+    ["Owes", html`<b class="mid">${dollars(defi.total_borrowed)}</b><${Delegated} report=${report} />`],
     ["Collateral", html`<b class="mid">${dollars(defi.total_supplied)}</b>`],
     ["Nearest to liquidation", html`<${Nearness} positions=${events.positions} owes=${defi.total_borrowed} />`],
     ["Last liquidation", html`<${Liquidation} events=${events} />`],
@@ -131,7 +143,7 @@ function Answers({ score, report, origin }) {
     ["Lending history", html`<${Sureness} events=${events} />`],
     score && [
       "Model",
-      html`<span title=${origin?.model.digest}>credit ${score.model_version}</span>
+      html`credit ${score.model_version}
         <small><${Time} at=${score.timestamp} /></small>`,
     ],
   ];
@@ -176,37 +188,4 @@ function Notes({ score, report, polls }) {
       </details>`
     }
   </div>`;
-}
-
-/** @param {{ positions: Api.PoolPosition[] }} props */
-function Positions({ positions }) {
-  if (positions.length === 0) return null;
-  /** @param {Api.PoolPosition} position */
-  const risk = ({ borrowed, health_factor: factor }) => (borrowed > 0 ? (factor ?? 0) : Infinity);
-  const open = [...positions].sort((a, b) => risk(a) - risk(b) || b.supplied - a.supplied);
-  /** @param {Api.PoolPosition} position */
-  const row = (position) => {
-    const { supplied, borrowed, health_factor: factor } = position;
-    return html`<tr>
-      <th scope="row">
-        <details>
-          <summary>${market(position)}</summary>
-          <${PositionAssets} position=${position} />
-        </details>
-      </th>
-      <td class="figure">${dollars(supplied)}</td>
-      <td class="figure">${dollars(borrowed)}</td>
-      <td class="figure">${borrowed > 0 ? (factor == null ? "not known" : number(factor)) : "no debt"}</td>
-    </tr>`;
-  };
-  const head = ["Position", figures("Supplied"), figures("Borrowed"), figures("Health factor")];
-  const rest = open.slice(SHOWN);
-  return html`<${Table} quiet caption="Positions" head=${head} rows=${open.slice(0, SHOWN).map(row)} />
-    ${
-      rest.length > 0 &&
-      html`<details>
-        <summary>${several(rest.length, "more position", "more positions")}</summary>
-        <${Table} quiet caption="More positions" head=${head} rows=${rest.map(row)} />
-      </details>`
-    }`;
 }

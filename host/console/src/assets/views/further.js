@@ -4,16 +4,17 @@ import { html, useState } from "../dom.js";
 import { ask, path, useAction } from "../api.js";
 import { useMe } from "../session.js";
 import { Problem, announce } from "../parts.js";
-import { dollars, range, several, signed } from "../words.js";
+import { dollars, protocolIn, range, several, signed } from "../words.js";
 import { ScoreCourse } from "./course.js";
 import { Identity } from "./identity.js";
+import { Statement } from "./statement.js";
 
 /** @param {{ address: string; score?: Api.Score; report: Api.Report; boost: (score: number | null) => void; children: Html }} props */
 export function Further({ address, score, report, boost, children }) {
   return html`<section class="card further" aria-label="Further">
     ${
       score &&
-      html`<details id="what-if">
+      html`<details id="off-chain">
         <summary>With off-chain assets</summary>
         <${Boost} score=${score} show=${boost} />
       </details>`
@@ -22,6 +23,7 @@ export function Further({ address, score, report, boost, children }) {
       <summary>Score over time</summary>
       <${ScoreCourse} address=${address} />
     </details>
+    ${score && !score.provisional && html`<${Statement} address=${score.address} version=${score.model_version} />`}
     <${Identity} address=${address} />
     <${Unknown} report=${report} isAbove=${score?.provisional} />
     ${children}
@@ -34,7 +36,7 @@ export function Further({ address, score, report, boost, children }) {
  */
 function Unknown({ report: { unread = [], credit_events: events }, isAbove }) {
   const parts = isAbove ? [] : unread;
-  return html`<details id="unknown">
+  return html`<details id="unknown" class="prints">
     <summary>What is not known</summary>
     ${
       parts.length > 0 &&
@@ -47,7 +49,7 @@ function Unknown({ report: { unread = [], credit_events: events }, isAbove }) {
       events.remarks.length > 0 &&
       html`<p>What the lending events do not show:</p>
         <ul>
-          ${events.remarks.map((remark) => html`<li>${remark}</li>`)}
+          ${events.remarks.map((remark) => html`<li>${protocolIn(remark)}</li>`)}
         </ul>`
     }
     <p>Lenders that are not read, so that nothing can be said of them: ${events.not_covered.join(", ") || "none"}.</p>

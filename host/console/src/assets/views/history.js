@@ -3,7 +3,7 @@
 import { html } from "../dom.js";
 import { Digest, Mark, Table, Time, figures } from "../parts.js";
 import { Timeline } from "../charts/timeline.js";
-import { chain, count, dollars, market, several } from "../words.js";
+import { chain, count, dollars, market, protocol, several } from "../words.js";
 
 /** @type {[kind: Api.EventKind, title: string][]} */
 const KINDS = [
@@ -22,12 +22,14 @@ const key = ({ protocol, market_address: address, chain_id: id }) => `${protocol
 export function History({ report: { credit_events: events, timestamp } }) {
   const isWhole = events.coverage === "complete";
   const used = events.pools.filter((pool) => pool.first_event_at);
+  const missing = loadedSince(events);
   /** @param {Api.Pool} pool */
   const row = (pool) => ({
     name: market(pool),
     from: pool.first_event_at,
     to: pool.last_event_at,
     events: events.events?.filter((event) => key(event) === key(pool)),
+    missing,
   });
   return html`<section class="card">
     <div class="totals">
@@ -51,6 +53,15 @@ export function History({ report: { credit_events: events, timestamp } }) {
 }
 
 /**
+ * The oldest event that was loaded, if older ones were not.
+ * @param {Api.CreditEvents} events
+ */
+function loadedSince({ events, totals }) {
+  const all = Object.values(totals).reduce((sum, one) => sum + one, 0);
+  return events && events.length > 0 && events.length < all ? events[events.length - 1].at : undefined;
+}
+
+/**
  * Why the factors count fewer events than the report.
  * @param {{ events: Api.CreditEvents }} props
  */
@@ -58,7 +69,7 @@ function Unscored({ events: { totals, score_totals: scored, pools } }) {
   if (!scored) return null;
   const less = KINDS.filter(([kind]) => scored[kind] < totals[kind]);
   if (less.length === 0) return null;
-  const names = new Set(pools.filter((pool) => !pool.feeds_score).map((pool) => pool.protocol));
+  const names = new Set(pools.filter((pool) => !pool.feeds_score).map((pool) => protocol(pool.protocol)));
   const counts = less.map(([kind, title]) => `${title.toLowerCase()} ${scored[kind]} of ${totals[kind]}`);
   return html`<span class="faint">
     The score counts ${counts.join(", ")}: ${[...names].join(", ")} is shown and does not feed it.
@@ -75,7 +86,7 @@ function Events({ events: { events, totals }, pools }) {
     <td><${Time} at=${event.at} /></td>
     <th scope="row">${TITLES[event.kind]}</th>
     <td class="figure">${event.usd === null ? "not known" : dollars(event.usd)}</td>
-    <td>${names.get(key(event)) ?? `${event.protocol} on ${chain(event.chain_id)}`}</td>
+    <td>${names.get(key(event)) ?? `${protocol(event.protocol)} on ${chain(event.chain_id)}`}</td>
   </tr>`;
   return html`<details>
     <summary>
@@ -99,7 +110,7 @@ function Pools({ pools }) {
   ];
   /** @param {Api.Pool} pool */
   const row = (pool) => html`<tr>
-    <th scope="row">${market(pool)}<br /><${Digest} of=${pool.market_address} /></th>
+    <th scope="row">${market(pool)}<br /><span class="faint">${pool.protocol}</span> <${Digest} of=${pool.market_address} /></th>
     <td><${Mark} kind=${pool.coverage === "complete" ? "good" : "warn"}>${pool.coverage}</${Mark}></td>
     ${KINDS.map(([kind]) => html`<td class="figure">${count(pool.counts[kind])}</td>`)}
     <td><${Time} at=${pool.first_event_at} /></td>

@@ -2,13 +2,13 @@
 
 import { html } from "../dom.js";
 import { Digest, Sortable } from "../parts.js";
-import { NOT_KNOWN, chain, dollars, several } from "../words.js";
+import { NOT_KNOWN, amount, chain, dollars, protocol, several } from "../words.js";
 
 /** Rows that are shown at once. */
 const SHOWN = 5;
 
 /** @type {Record<Holding["kind"], string>} */
-const KINDS = { token: "in the wallet", deposit: "supplied", debt: "borrowed" };
+const KINDS = { token: "wallet", deposit: "supplied", debt: "borrowed" };
 
 /** Who says what a token is worth. */
 const SOURCES = { feed: "price feed", oracle: "market oracle", api: "price API", pool: "pool reserves" };
@@ -38,8 +38,8 @@ function rows({ assets, defi }) {
    */
   const of = (kind, asset, id, value) => ({ kind, asset, chain: id, value, source: "its market" });
   const positions = defi.protocols.flatMap(({ name, chain_id: id, supplied, borrowed }) => [
-    ...(supplied > 0 ? [of("deposit", name, id, supplied)] : []),
-    ...(borrowed > 0 ? [of("debt", name, id, -borrowed)] : []),
+    ...(supplied > 0 ? [of("deposit", protocol(name), id, supplied)] : []),
+    ...(borrowed > 0 ? [of("debt", protocol(name), id, -borrowed)] : []),
   ]);
   return [...tokens, ...positions];
 }
@@ -55,7 +55,12 @@ const COLUMNS = [
   { title: "Chain", of: (row) => chain(row.chain), show: (row) => chain(row.chain) },
   { title: "Where", of: (row) => KINDS[row.kind], show: (row) => KINDS[row.kind] },
   { title: "Price from", of: (row) => row.source ?? "", show: (row) => row.source ?? NOT_KNOWN },
-  { title: "Balance", isFigure: true, of: (row) => Number(row.balance ?? 0), show: (row) => row.balance ?? "" },
+  {
+    title: "Balance",
+    isFigure: true,
+    of: (row) => Number(row.balance ?? 0),
+    show: ({ balance }) => (balance === undefined ? "" : html`<span title=${balance}>${amount(balance)}</span>`),
+  },
   {
     title: "Value",
     isFigure: true,

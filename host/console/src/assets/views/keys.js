@@ -11,6 +11,7 @@ const CALLS = {
   score: "Score, for each address and version",
   report: "Report, for each address",
   attestation: "Signed statement of a score",
+  watch: "Watch, for each 30 days begun",
   submission: "Submission",
   status: "Status and document of a submission",
   agents: "Agents",

@@ -1,4 +1,4 @@
-// The models: the shelf, a check of a file, the evidence of challengers, and the audit log.
+// The models: the shelf, the evidence of challengers, the live split, a check of a file, and the audit log.
 
 import { html } from "../dom.js";
 import { link } from "../route.js";
@@ -9,10 +9,12 @@ import { ModelCard } from "./card.js";
 import { Check } from "./check.js";
 import { Evidence } from "./evidence.js";
 import { Shelf } from "./shelf.js";
+import { Split } from "./split.js";
 
 const PAGES = [
   { name: "shelf", title: "Shelf", scope: "read", Page: Shelf },
   { name: "evidence", title: "Evidence", scope: "read", Page: Evidence },
+  { name: "split", title: "Live split", scope: "admin", Page: Split },
   { name: "check", title: "Check a file", scope: "admin", Page: Check },
   { name: "audit", title: "Audit log", scope: "admin", Page: Audit },
 ];

@@ -2,7 +2,7 @@
 
 import { html } from "../dom.js";
 import { Digest, Table, figures } from "../parts.js";
-import { NOT_KNOWN, dollars, percent } from "../words.js";
+import { NOT_KNOWN, amount, dollars, percent } from "../words.js";
 
 /** @type {Record<Api.PositionAsset["side"], string>} */
 const SIDES = { collateral: "collateral", deposit: "deposit, secures nothing", debt: "debt" };
@@ -39,11 +39,11 @@ const row = ({ symbol, address, side, balance, usd, ...of }) => {
   return html`<tr>
     <th scope="row">${symbol ?? "token"} ${address && html`<${Digest} of=${address} />`}</th>
     <td>${SIDES[side]}</td>
-    <td class="figure">${balance}</td>
+    <td class="figure" title=${balance}>${amount(balance)}</td>
     <td class="figure">${dollars(usd)}</td>
     <td class="figure">${price == null ? NOT_KNOWN : dollars(price)}</td>
     <td class="figure">${threshold == null ? "" : percent(threshold)}</td>
-    <td class="figure">${limit == null ? "" : dollars(limit)}</td>
+    <td class="figure">${limit == null ? "" : `${side === "debt" ? "above" : "below"} ${dollars(limit)}`}</td>
   </tr>`;
 };
 
@@ -53,6 +53,6 @@ const row = ({ symbol, address, side, balance, usd, ...of }) => {
  */
 function Credit({ credit: { owner, delegate, symbol, allowance, drawn } }) {
   const token = symbol ?? "of a token";
-  return html`<${Digest} of=${delegate} /> drew ${drawn} ${token} of the credit of <${Digest} of=${owner} />, who owes it;
-    ${allowance == null ? "more without a limit" : `${allowance} more`} can be drawn.`;
+  return html`<${Digest} of=${delegate} /> drew ${amount(drawn)} ${token} on the credit of <${Digest} of=${owner} />, who
+    owes it; ${allowance == null ? "more without a limit" : `${amount(allowance)} more`} can be drawn.`;
 }

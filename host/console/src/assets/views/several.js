@@ -6,22 +6,14 @@ import { html, useState } from "../dom.js";
 import { Refusal, ask, path, useAction } from "../api.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";
-import { Mark, Problem, Sortable, Title, announce, values } from "../parts.js";
+import { Mark, Problem, Sortable, Title, announce, save, values } from "../parts.js";
+import { subjects } from "../wallets.js";
 import { count, range, several } from "../words.js";
 
 /** Addresses of one request: a longer address line is refused by some proxies. */
 const AT_ONCE = 50;
 /** Addresses of one list. */
 const MOST = 1000;
-
-/** An address, or a name with a dot whose end begins with a letter: a number with a dot is no name. */
-const SUBJECT = /0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.\p{L}[\p{L}\p{N}_-]*/gu;
-
-/**
- * Those anywhere in the text, each once.
- * @param {string} text
- */
-export const subjects = (text) => [...new Set(text.match(SUBJECT) ?? [])];
 
 /** @type {Record<string, string>} */
 const REASONS = {
@@ -81,14 +73,6 @@ const cell = (value) => {
 export const csv = (rows) =>
   [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
 
-/** @param {Row[]} rows */
-function save(rows) {
-  const file = URL.createObjectURL(new Blob([`${csv(rows)}\n`], { type: "text/csv" }));
-  const anchor = Object.assign(document.createElement("a"), { href: file, download: "assay-scores.csv" });
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(file), 1_000);
-}
-
 /** @type {Column<Row>[]} */
 const COLUMNS = [
   {
@@ -110,9 +94,10 @@ const COLUMNS = [
   },
 ];
 
-export function Several() {
+/** @param {Place} props */
+export function Several({ query }) {
   const me = useMe();
-  const [text, setText] = useState("");
+  const [text, setText] = useState(query.get("list") ?? "");
   const [rows, setRows] = useState(/** @type {Row[]} */ ([]));
   const { busy, error, start } = useAction();
   const list = subjects(text);
@@ -145,7 +130,7 @@ export function Several() {
         <h2>${several(rows.length, "wallet")}</h2>
         <${Sortable} caption="Scores" columns=${COLUMNS} rows=${rows} by=${1} />
         <p class="buttons">
-          <button type="button" onClick=${() => save(rows)}>Save as CSV</button>
+          <button type="button" onClick=${() => save("assay-scores.csv", "text/csv", `${csv(rows)}\n`)}>Save as CSV</button>
           <button type="button" onClick=${() => print()}>Print</button>
         </p>
       </section>`

@@ -19,6 +19,7 @@ export async function identify(key) {
 export function SignIn({ enter, error: before }) {
   const { busy, error, start } = useAction();
   const field = useRef(null);
+  const shown = error ?? before;
   // After the title, which takes the focus of other views: here there is only one thing to do.
   useEffect(() => field.current.focus(), []);
   /** @param {Happening} event */
@@ -33,9 +34,9 @@ export function SignIn({ enter, error: before }) {
   return html`<main class="narrow" id="main">
     <${Title} text="Sign in" />
     <p>
-      The console uses the API of this server with your key. The key stays in this tab and is gone when you close it.
+      The console uses the API of this server with your key. The key stays in the tabs of this console and is gone when you close them.
     </p>
-    ${(error ?? before) && html`<${Problem} error=${error ?? before} />`}
+    ${shown && (shown.status === 401 ? html`<${Unknown} />` : html`<${Problem} error=${shown} />`)}
     <form class="stack" onSubmit=${submit}>
       <label for="key">API key</label>
       <input ref=${field} id="key" name="key" type="password" required autocomplete="off" spellcheck="false" />
@@ -44,3 +45,10 @@ export function SignIn({ enter, error: before }) {
     </form>
   </main>`;
 }
+
+/** A key is mostly mistyped, or revoked: a status and the id of a request say nothing. */
+const Unknown = () =>
+  html`<p class="note bad" role="alert">
+    <b>This server does not know that key.</b> Was it copied completely? It may also be revoked:${" "}
+    <code>assay key list</code> on the server names the keys that are valid.
+  </p>`;

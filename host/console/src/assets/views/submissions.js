@@ -4,7 +4,7 @@ import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { Answer, Digest, Mark, Pages, Table, Time, Title, values } from "../parts.js";
-import { count } from "../words.js";
+import { several } from "../words.js";
 
 const LIMIT = 20;
 const HEAD = ["Submission", "Agent", "Address", "Tags", "State", "Made", "Changed"];
@@ -20,8 +20,7 @@ export function Submissions({ query }) {
   /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { submissions, total } }) => html`
     <p>
-      ${count(total)}${" "}
-      ${text ? html`of your submissions match “${text}”. <a href=${link(["submissions"])}>Show all</a>` : "submissions were made with your key."}
+      ${several(total, "submission")} of your key${text ? html` match “${text}”. <a href=${link(["submissions"])}>Show all</a>` : "."}
     </p>
     <div class="stacked">
       ${submissions.length > 0 && html`<${Table} quiet caption="Submissions" head=${HEAD} rows=${submissions.map(row)} />`}
