@@ -316,3 +316,26 @@ fn a_server_that_runs_warns_of_what_the_check_refuses() {
         service.logged("the configuration contradicts a check").await;
     });
 }
+
+#[test]
+fn another_network_with_the_same_id_is_one_sentence() {
+    run(async {
+        let node = Anvil::start(1, 1_700_000_000).expect("a node");
+        let config = format!(
+            "listen = \"127.0.0.1:0\"\n[models]\nshelf = {:?}\n[store]\npath = \"{{dir}}/assay.redb\"\n[[access.keys]]\n\
+             name = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nrpc = [{:?}]\n",
+            plugins(),
+            node.url()
+        );
+        let service = Service::start(&config);
+        let ready = service.keyed().until("/readyz", |ready| ready.json()["warnings"].is_array()).await.ok();
+        let warnings = ready["warnings"].as_array().expect("a list");
+        let said = warnings[0].as_str().expect("a text");
+        assert!(warnings.len() == 1 && said.contains("it is another network with this id"), "{warnings:?}");
+        let wallet = actors::address("borrower");
+        let report = service.keyed().get(&format!("/api/v2/report/address/{wallet}")).await.ok();
+        assert_ne!(report["credit_events"]["coverage"], "complete", "{report}");
+        let log = service.logged("no market of chains.markets answers").await;
+        assert!(log.lines().filter(|line| line.contains("WARN")).count() < 12, "{log}");
+    });
+}

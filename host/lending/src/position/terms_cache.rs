@@ -36,12 +36,26 @@ impl ChainTerms {
         self.0.iter().flatten()
     }
 
-    /// Logs the markets that do not answer.
+    /// Logs the markets that do not answer, in one line.
     fn warn(&self, markets: &[Market]) {
-        for market in markets.iter().zip(self.iter()).filter(|(_, terms)| terms.is_none()).map(|(market, _)| market) {
-            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
-            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \
-                                                         chains.markets");
+        let silent = markets.iter().zip(self.iter()).filter(|(_, terms)| terms.is_none()).map(|(market, _)| market);
+        let name = |market: &Market| format!("{} at {}", market.config.protocol.as_str(), market.config.address);
+        let silent: Vec<String> = silent.map(name).collect();
+        if silent.is_empty() {
+            return;
+        }
+        if silent.len() == markets.len() && silent.len() > 1 {
+            tracing::warn!(
+                markets = silent.len(),
+                "no market of chains.markets answers: the endpoints may serve \
+                                                    another network with this id"
+            );
+        } else {
+            tracing::warn!(
+                markets = silent.join(", "),
+                "no market of its protocol answers at these addresses of \
+                                                         chains.markets"
+            );
         }
     }
 

@@ -128,6 +128,14 @@ async fn contracts(
     }
     progress(format!("checking {} contracts", claims.len()));
     let problems = match with_code(client, &claims).await {
+        Ok(coded) if coded.len() > 1 && !coded.contains(&true) => {
+            let what = format!(
+                "none of the {} contracts of the configuration exists there: it is another network with this id, such as \
+                 a local one; correct chains.rpc",
+                coded.len()
+            );
+            return vec![finding(chain, format!("block {}", head.number), what)];
+        }
         Ok(coded) => {
             join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(client, claim, coded, head))).await
         }
