@@ -16,13 +16,12 @@ use crate::{devnet, run};
 
 /// Exit code, standard output and standard error of a check of `config`.
 pub(super) fn check(config: &str) -> (Option<i32>, String, String) {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    std::io::Write::write_all(&mut file, config.as_bytes()).expect("writing the configuration");
-    let done = Command::new(binary())
-        .args(["check-config", "--live", "--config"])
-        .arg(file.path())
-        .output()
-        .expect("assay runs");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("assay.toml"), config).expect("writing the configuration");
+    // The shelf that a configuration has without naming one.
+    std::os::unix::fs::symlink(plugins(), folder.path().join("plugins")).expect("a link");
+    let done = Command::new(binary()).current_dir(folder.path()).args(["check-config", "--live"]).output();
+    let done = done.expect("assay runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
@@ -320,7 +319,8 @@ fn a_server_that_runs_warns_of_what_the_check_refuses() {
 #[test]
 fn another_network_with_the_same_id_is_one_sentence() {
     run(async {
-        let node = Anvil::start(1, 1_700_000_000).expect("a node");
+        let now = chrono::Utc::now().timestamp().unsigned_abs();
+        let node = Anvil::start(1, now).expect("a node");
         let config = format!(
             "listen = \"127.0.0.1:0\"\n[models]\nshelf = {:?}\n[store]\npath = \"{{dir}}/assay.redb\"\n[[access.keys]]\n\
              name = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nrpc = [{:?}]\n",
