@@ -1,6 +1,8 @@
 //! The vaults of Maker, by the real contracts: the events of every wallet equal the receipts of all blocks, and its
 //! collateral, debt and health factor the state.
 
+mod walk;
+
 use std::sync::Arc;
 
 use alloy::primitives::{Address, B256, Bytes, FixedBytes, I256, U256};
