@@ -157,7 +157,7 @@ mod tests {
         let not_covered: Vec<NotCovered> = serde_json::from_str(
             r#"["Anywhere", { "name": "Liquity", "chains": [1] },
                 { "name": "Morpho", "chains": [1, 8453], "unless": "morpho_blue" },
-                { "name": "Spark", "chains": [1], "unless_market": "0xC13e21B648A5Ee794902342038FF3adAB66BE987" }]"#,
+                { "name": "Spark", "chains": [1], "unless_market": "0xC13e21B648A5Ee794902342038FF3aDAB66BE987" }]"#,
         )
         .unwrap();
         let on = |chains: &[(ChainId, &str)]| {
@@ -166,7 +166,7 @@ mod tests {
         };
         assert_eq!(on(&[(1, "morpho_blue"), (10, "")]), ["Anywhere", "Liquity", "Spark"]);
         assert_eq!(on(&[(1, "morpho_blue"), (8453, "lenderA_v3")]), ["Anywhere", "Liquity", "Morpho", "Spark"]);
-        let spark = "0xC13e21B648A5Ee794902342038FF3adAB66BE987";
+        let spark = "0xC13e21B648A5Ee794902342038FF3aDAB66BE987";
         assert_eq!(on(&[(1, spark)]), ["Anywhere", "Liquity", "Morpho"]);
         assert_eq!(on(&[(10, ""), (8453, "morpho_blue")]), ["Anywhere"]);
     }

@@ -372,7 +372,7 @@ fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
 fn the_only_log_of_an_urn_a_vault_or_a_proxy_is_missed() {
     with(async |world| {
         let selector = |selector: [u8; 4]| B256::right_padding_from(&selector);
-        // A debt without a vault, a proxy that was given and used, and a vault that was given away.
+        // A debt without a vault, a proxy that was given and used, and a debt under a proxy.
         for (name, kind, named) in [
             ("ivy", selector(Vat::frobCall::SELECTOR), 2),
             ("ned", Account::LogSetOwner::SIGNATURE_HASH, 1),
