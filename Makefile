@@ -47,7 +47,7 @@ SOAK_fleet    := fleet::
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload
-PARTS         := schedules money fleet models reading overload faults providers scripts graphs sentinel cluster
+PARTS         := schedules money fleet models reading overload faults providers maker scripts graphs sentinel cluster
 PART          ?= $(PARTS)
 
 soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
@@ -70,6 +70,9 @@ soak-faults:
 soak-providers:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- providers:: --nocapture
 
+soak-maker:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- lenders::maker::walk --nocapture
+
 soak-sentinel soak-cluster: soak-%:
 	ASSAY_TEST_STORE=$* .ci/suite --only redis
 
@@ -85,9 +88,10 @@ bench: ## Measure the benchmarks, each beside a reference in the same run; compi
 fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one of them for a minute
 	@.ci/fuzz $(FUZZ)
 
-deps: ## Check licences, sources and advisories of dependencies, and find unused ones; needs cargo-deny and cargo-machete
+deps: ## Check licences and advisories of dependencies, unused ones, and the shipped lists; needs cargo-deny, cargo-machete
 	cargo deny --config .ops/deny.toml check
 	cargo machete
+	.ci/markets
 
 sbom: ## Write a bill of materials of the server to target/assay.cdx.json
 	@mkdir -p target && node .ops/sbom.mjs > target/assay.cdx.json

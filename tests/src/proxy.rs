@@ -8,7 +8,7 @@ mod refusal;
 mod wire;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
@@ -124,6 +124,8 @@ struct Shared {
     http: reqwest::Client,
     rule: Mutex<Rule>,
     forgets: Mutex<Choice>,
+    /// Whether receipts lack these logs, too.
+    in_receipts: AtomicBool,
     asked: Mutex<Vec<Call>>,
     requests: AtomicU64,
     gate: Gate,
@@ -161,6 +163,7 @@ impl Proxy {
             http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
             rule: Mutex::new(Box::new(|_| Reply::Pass)),
             forgets: Mutex::new(Box::new(|_| false)),
+            in_receipts: AtomicBool::default(),
             asked: Mutex::default(),
             requests: AtomicU64::default(),
             gate: Gate::default(),
@@ -185,6 +188,12 @@ impl Proxy {
     /// Removes these logs from all later responses to `eth_getLogs`. Receipts still contain them.
     pub fn forget(&self, forgets: impl FnMut(&Value) -> bool + Send + 'static) {
         *self.shared.forgets.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(forgets);
+    }
+
+    /// Like [`forget`](Self::forget), and also removes them from receipts.
+    pub fn forget_wholly(&self, forgets: impl FnMut(&Value) -> bool + Send + 'static) {
+        self.shared.in_receipts.store(true, Ordering::Relaxed);
+        self.forget(forgets);
     }
 
     /// Releases this many current or future calls.
@@ -303,7 +312,8 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
             return StatusCode::BAD_GATEWAY.into_response();
         };
         // Only logs are lists of objects with topics.
-        for logs in given.iter_mut().filter_map(|answer| answer.get_mut("result")?.as_array_mut()) {
+        let in_receipts = shared.in_receipts.load(Ordering::Relaxed);
+        for logs in given.iter_mut().filter_map(|answer| logs_of(answer, in_receipts)) {
             let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);
             logs.retain(|log| !(log["topics"].is_array() && forgets(log)));
         }
@@ -326,4 +336,13 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         return refusal.response(body.to_string());
     }
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+/// The list of logs that is an answer, or with `in_receipts` in a receipt.
+fn logs_of(answer: &mut Value, in_receipts: bool) -> Option<&mut Vec<Value>> {
+    let result = answer.get_mut("result")?;
+    if result.is_array() {
+        return result.as_array_mut();
+    }
+    result.get_mut("logs").filter(|_| in_receipts)?.as_array_mut()
 }

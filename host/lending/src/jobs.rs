@@ -26,7 +26,7 @@ use crate::{
         reader::Reader,
         settled::SettledHistory,
     },
-    lending_read::{LendingRead, MarketResult},
+    lending_read::{KnownHistory, LendingRead, MarketResult},
     limits,
     market::Market,
     pauses,
@@ -65,17 +65,17 @@ impl StoredHistory {
         self.indexed.as_ref().map(|indexed| indexed.through)
     }
 
-    /// Whether the index has an event in this market.
-    fn is_indexed(&self, market: &Market) -> bool {
-        let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
-        parts.filter(|part| part.address == market.config.address).any(|part| !part.entries.is_empty())
-    }
-
-    /// For each of `markets`, whether there is no event, and whether the index has one.
-    fn known(&self, markets: &[Market]) -> impl Iterator<Item = (bool, bool)> {
-        markets.iter().zip(&self.records).map(|(market, record)| {
-            let is_indexed = self.is_indexed(market);
-            (record.as_ref().is_none_or(SettledHistory::is_blank) && !is_indexed, is_indexed)
+    /// What is known of each of the markets of `reader`.
+    fn known(&self, reader: &Reader) -> impl Iterator<Item = KnownHistory> {
+        let has_others = reader.whole.is_some() || reader.client.other_endpoints().is_some();
+        let has_index = reader.index.as_ref().is_some_and(|index| index.is_ready());
+        reader.markets.iter().zip(&self.records).map(move |(market, record)| {
+            let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
+            let mut parts = parts.filter(|part| part.address == market.config.address).peekable();
+            let is_checked = has_others || (has_index && parts.peek().is_some());
+            let is_indexed = parts.any(|part| !part.entries.is_empty());
+            let is_blank = record.as_ref().is_none_or(SettledHistory::is_blank) && !is_indexed;
+            KnownHistory { is_blank, is_indexed, is_checked, has_index }
         })
     }
 }
@@ -164,7 +164,7 @@ impl Jobs {
 
     /// A read of `wallet` in all markets, by what is `stored`.
     pub fn begin(&self, wallet: Address, stored: &StoredHistory) -> LendingRead {
-        LendingRead::new(self.reader.chain, wallet, &self.reader.markets, stored.known(&self.reader.markets))
+        LendingRead::new(self.reader.chain, wallet, &self.reader.markets, stored.known(&self.reader))
     }
 
     /// Remembers the parts of positions in `histories`, if a market's hints depend on them.
@@ -188,8 +188,9 @@ impl Jobs {
             return;
         }
         let (mut again, stored) = (Vec::new(), self.stored(wallet).await);
-        let known = stored.known(&self.reader.markets);
-        for (index, (result, (is_blank, _))) in results.iter().zip(known).enumerate() {
+        for (index, (result, KnownHistory { is_blank, .. })) in
+            results.iter().zip(stored.known(&self.reader)).enumerate()
+        {
             if !result.is_doubted() {
                 continue;
             }

@@ -38,8 +38,7 @@ pub struct LendingRead {
 #[derive(Debug)]
 struct MarketRead {
     market: Market,
-    /// Whether the stored history has no event. Only then are traces requested.
-    is_blank: bool,
+    known: KnownHistory,
     /// The terms, with the number of calls about the position and about traces; `None` if the terms are unknown.
     terms: Option<MarketTerms>,
     calls: (usize, usize),
@@ -49,10 +48,30 @@ struct MarketRead {
     ever_held: bool,
     /// Balances for which a trace proves a change that a log must show.
     touched: Vec<(Side, Asset)>,
+    /// Whether the wallet may have parts of a position that no answer shows.
+    lacks_parts: bool,
     /// A storage slot with a trace that no call returns.
     slot: Option<(Address, U256)>,
     history: MarketHistory,
 }
+
+/// What is known of a wallet's history in one market before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownHistory {
+    /// Whether the stored history has no event.
+    pub is_blank: bool,
+    /// Whether the index has an event.
+    pub is_indexed: bool,
+    /// Whether not only one endpoint tells which logs there are: there is another one, an explorer, or the index, which
+    /// compares the logs with the blocks' headers.
+    pub is_checked: bool,
+    /// Whether an index runs, from which a later read may begin.
+    pub has_index: bool,
+}
+
+/// The remark on a history in a market whose parts only logs name.
+const ONE_SOURCE: &str = "only one endpoint tells which parts of this protocol the wallet used, and its answer cannot \
+                          be checked; configure another endpoint, or let the index run";
 
 /// What the chain knows of tokens.
 pub trait KnownTokens: Send + Sync {
@@ -100,20 +119,21 @@ pub enum PositionGap {
 }
 
 impl LendingRead {
-    /// A read of `markets`; for each, whether its stored history has no event, and whether the index has one.
+    /// A read of `markets`, each with what is `known` of its history.
     pub fn new(
         chain: ChainId,
         wallet: Address,
         markets: &[Market],
-        known: impl IntoIterator<Item = (bool, bool)>,
+        known: impl IntoIterator<Item = KnownHistory>,
     ) -> Self {
-        let read = |(market, (is_blank, is_indexed)): (&Market, _)| MarketRead {
-            is_blank,
+        let read = |(market, known): (&Market, KnownHistory)| MarketRead {
+            known,
             terms: None,
             calls: (0, 0),
             answers: None,
-            ever_held: is_indexed,
+            ever_held: known.is_indexed,
             touched: Vec::new(),
+            lacks_parts: false,
             slot: None,
             history: MarketHistory::unread(failed_pool(chain, &market.config)),
             market: market.clone(),
@@ -126,8 +146,8 @@ impl LendingRead {
         let (mut positions, mut traces) = (Vec::new(), Vec::new());
         for (read, terms) in self.markets.iter_mut().zip(terms.iter()) {
             let Some(terms) = terms else { continue };
-            let (own, own_traces) =
-                (terms.calls(self.wallet), if read.is_blank { terms.traces(self.wallet) } else { Vec::new() });
+            let own = terms.calls(self.wallet);
+            let own_traces = if read.is_traced() { terms.traces(self.wallet) } else { Vec::new() };
             read.calls = (own.len(), own_traces.len());
             read.terms = Some(terms.clone());
             positions.extend(own);
@@ -152,6 +172,7 @@ impl LendingRead {
             let Some(terms) = &read.terms else { continue };
             read.ever_held |= terms.ever_held(own);
             read.touched = terms.touched(own);
+            read.lacks_parts = read.is_unchecked() && !read.known.has_index && terms.lacks_parts(own);
             read.slot = terms.trace_slot(own, self.wallet);
         }
         self.markets.iter().filter_map(|read| read.slot).collect()
@@ -243,8 +264,18 @@ async fn position_in_parts(
 }
 
 impl MarketRead {
+    /// Whether only the logs of one endpoint name the parts of the position.
+    fn is_unchecked(&self) -> bool {
+        self.market.protocol.profile().names_its_parts && !self.known.is_checked
+    }
+
+    /// Whether traces are requested.
+    fn is_traced(&self) -> bool {
+        self.known.is_blank || self.is_unchecked()
+    }
+
     fn finish(self, chain: ChainId, valuation: &Valuation<'_>) -> MarketResult {
-        let Self { market, is_blank, terms, answers, ever_held, touched, history, .. } = self;
+        let Self { market, known, terms, answers, ever_held, touched, lacks_parts, history, .. } = self;
         let MarketHistory { mut pool, sums, past, hints: _ } = match &terms {
             Some(terms) if terms.is_absent() => MarketHistory::none(failed_pool(chain, &market.config), &market),
             _ => history,
@@ -269,7 +300,7 @@ impl MarketRead {
             balances: balances.as_deref(),
             ever_held,
             touched: &touched,
-            lacks: read.and_then(|(terms, _)| terms.lacks()),
+            lacks: read.and_then(|(terms, _)| terms.lacks()).or(lacks_parts.then_some(ONE_SOURCE)),
             at: valuation.at,
         };
         let is_doubted = cross_check(&mut pool, sums.as_ref(), &observation);
@@ -291,7 +322,7 @@ impl MarketRead {
             None => Some(PositionGap::Unread),
             Some(held) => held.parts.lacking.then_some(PositionGap::HealthFactor),
         };
-        MarketResult { market, history: pool, position, gap, account, is_blank, is_doubted }
+        MarketResult { market, history: pool, position, gap, account, is_blank: known.is_blank, is_doubted }
     }
 }
 

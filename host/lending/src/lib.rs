@@ -28,7 +28,7 @@ pub use history::past::Past;
 pub use history::reader::{Reader, Recent};
 pub use history::scan::{Mark, Scan, WalletEntries};
 pub use jobs::{History, Jobs, Rest, StoredHistory};
-pub use lending_read::{KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
+pub use lending_read::{KnownHistory, KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
 pub use market::{Market, has_aliases, owes_in_vaults};
 pub use position::terms_cache::{ChainTerms, SharedTerms, TermsCache, hints};
 pub use protocols::{

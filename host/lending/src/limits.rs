@@ -20,6 +20,14 @@ pub(crate) const RANGES_AT_ONE_WIDTH: usize = 32;
 /// A history of fewer ranges is read from the node.
 pub(crate) const RANGES_WITHOUT_SOURCE: u64 = 8;
 
+// Lists of the parts of a protocol.
+/// Maximum log queries for one list.
+pub(crate) const LIST_QUERIES: u32 = 64;
+/// Maximum parts of a protocol in which a wallet's position is read. Each costs about 5,000 gas.
+pub(crate) const LISTED_PARTS: usize = 10_000;
+/// Parts per contract call: about a million gas, and an answer of 16 kB.
+pub(crate) const LISTED_PARTS_PER_CALL: usize = 250;
+
 // Searches for changes without logs.
 /// Maximum number of blocks per span that are looked up if the history is not followed.
 pub(crate) const INCOMPLETE_BLOCKS: usize = 100;

@@ -183,7 +183,8 @@ impl Contents {
         let held = || chains.iter().flat_map(|chain| &chain.tokens).filter(|token| !token.amount.is_zero());
         let deposits = chains.iter().flat_map(|chain| &chain.positions).map(|position| position.supplied_usd);
         let read_on = |chain: &ChainSnapshot| {
-            (chain.chain_id, chain.pools.iter().map(|pool| pool.protocol.as_str().to_owned()).collect())
+            let of = |pool: &PoolHistory| [pool.protocol.as_str().to_owned(), pool.market_address.to_string()];
+            (chain.chain_id, chain.pools.iter().flat_map(of).collect())
         };
         Self {
             address: snapshot.address,

@@ -6,18 +6,17 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy::primitives::{Address, B256, keccak256};
-use assay_domain::EventCounts;
+use assay::config::Config;
+use assay_domain::{EventCounts, Protocol};
+use assay_lending::config::MarketConfig;
+use assay_tests::proxy::Call;
 use assay_tests::receipts::{self, Expected, Transaction};
 use futures::future::join_all;
 
 use super::{RUNTIME, Reader};
 
 /// Chains and markets in the receipts that no shipped list has.
-const NOT_SHIPPED: [(u64, &str); 3] = [
-    (1, "0xc13e21b648a5ee794902342038ff3adab66be987"),
-    (100, "0xb50201558b00496a145fe76f7424749556e326d8"),
-    (42161, "0x6c247b1f6182318877311737bac0844baa518f5e"),
-];
+const NOT_SHIPPED: [(u64, &str); 1] = [(100, "0xb50201558b00496a145fe76f7424749556e326d8")];
 
 /// Events that no topic of a log names, and that only the position would show: a repayment to cETH before COMP was
 /// distributed.
@@ -122,4 +121,42 @@ fn every_wallet_in_a_receipt_did_what_the_contracts_logged() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Whether a market is one of those that are read and never fed the score.
+fn is_more(chain: u64, market: &MarketConfig) -> bool {
+    match market.protocol {
+        Protocol::MorphoBlue => chain != 1 && chain != 8453,
+        Protocol::LenderBV2 => chain == 56,
+        Protocol::LenderAV3 => market.feeds_score == Some(false),
+        _ => false,
+    }
+}
+
+/// The calls, the requests and the log queries for a new wallet that did nothing, on a chain whose terms are known.
+async fn cost(chain: u64, has_more: bool) -> [usize; 3] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let node = receipts::start(chain, now).await;
+    let only = |config: &mut Config| config.chains[0].markets.retain(|market| has_more || !is_more(chain, market));
+    let reader = Reader::configured(|store| config(chain, &node.url, store)).with(only).started().await;
+    reader.read_for_a_score(Address::repeat_byte(0x51)).await;
+    node.take();
+    reader.read_for_a_score(Address::repeat_byte(0x52)).await;
+    let calls = node.take();
+    let requests: BTreeSet<u64> = calls.iter().map(|call| call.request).collect();
+    [calls.len(), requests.len(), calls.iter().filter_map(Call::span).count()]
+}
+
+#[test]
+fn a_new_wallet_costs_hardly_more_with_the_markets_that_it_does_not_use() {
+    let (mut before, mut after) = ([0; 3], [0; 3]);
+    for chain in [1, 10, 56, 137, 8453, 42_161, 534_352] {
+        for (sum, has_more) in [(&mut before, false), (&mut after, true)] {
+            let cost = RUNTIME.block_on(cost(chain, has_more));
+            println!("chain {chain}, all markets {has_more}: {cost:?}");
+            sum.iter_mut().zip(cost).for_each(|(sum, cost)| *sum += cost);
+        }
+    }
+    println!("calls, requests and log queries: {after:?} instead of {before:?}");
+    assert!(after.iter().zip(before).all(|(after, before)| after * 100 <= before * 115), "{after:?} {before:?}");
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_domain::{
-    ChainId, Protocol,
+    Address, ChainId, Protocol,
     settings::{self, Problems},
 };
 use assay_evm::config::{LogLimits, RpcLimits};
@@ -77,16 +77,18 @@ pub struct Snapshots {
 pub enum NotCovered {
     /// On every chain.
     Everywhere(String),
-    /// On these chains only, and not on one where a market of `unless` is read.
+    /// On these chains only, and not on one where a market of `unless`, or `unless_market`, is read.
     On {
         name: String,
         chains: BTreeSet<ChainId>,
         #[serde(default)]
         unless: Option<Protocol>,
+        #[serde(default)]
+        unless_market: Option<Address>,
     },
 }
 
-/// The names of the protocols that are read on each chain.
+/// The names of the protocols and the addresses of the markets that are read on each chain.
 pub type ReadOn = BTreeMap<ChainId, BTreeSet<String>>;
 
 impl NotCovered {
@@ -94,8 +96,11 @@ impl NotCovered {
     pub fn on(&self, chains: &ReadOn) -> Option<&str> {
         match self {
             Self::Everywhere(name) => Some(name),
-            Self::On { name, chains: own, unless } => {
-                let is_read = |read: &BTreeSet<String>| unless.is_some_and(|protocol| read.contains(protocol.as_str()));
+            Self::On { name, chains: own, unless, unless_market } => {
+                let is_read = |read: &BTreeSet<String>| {
+                    unless.is_some_and(|protocol| read.contains(protocol.as_str()))
+                        || unless_market.is_some_and(|market| read.contains(&market.to_string()))
+                };
                 chains.iter().any(|(chain, read)| own.contains(chain) && !is_read(read)).then_some(name)
             }
         }
@@ -151,15 +156,18 @@ mod tests {
     fn a_lender_is_named_on_its_chains_only() {
         let not_covered: Vec<NotCovered> = serde_json::from_str(
             r#"["Anywhere", { "name": "Liquity", "chains": [1] },
-                { "name": "Morpho", "chains": [1, 8453], "unless": "morpho_blue" }]"#,
+                { "name": "Morpho", "chains": [1, 8453], "unless": "morpho_blue" },
+                { "name": "Spark", "chains": [1], "unless_market": "0xC13e21B648A5Ee794902342038FF3aDAB66BE987" }]"#,
         )
         .unwrap();
         let on = |chains: &[(ChainId, &str)]| {
             let chains = chains.iter().map(|(chain, read)| (*chain, [(*read).to_owned()].into())).collect();
             not_covered.iter().filter_map(|lender| lender.on(&chains).map(str::to_owned)).collect::<Vec<_>>()
         };
-        assert_eq!(on(&[(1, "morpho_blue"), (10, "")]), ["Anywhere", "Liquity"]);
-        assert_eq!(on(&[(1, "morpho_blue"), (8453, "lenderA_v3")]), ["Anywhere", "Liquity", "Morpho"]);
+        assert_eq!(on(&[(1, "morpho_blue"), (10, "")]), ["Anywhere", "Liquity", "Spark"]);
+        assert_eq!(on(&[(1, "morpho_blue"), (8453, "lenderA_v3")]), ["Anywhere", "Liquity", "Morpho", "Spark"]);
+        let spark = "0xC13e21B648A5Ee794902342038FF3aDAB66BE987";
+        assert_eq!(on(&[(1, spark)]), ["Anywhere", "Liquity", "Morpho"]);
         assert_eq!(on(&[(10, ""), (8453, "morpho_blue")]), ["Anywhere"]);
     }
 }

@@ -10,6 +10,10 @@ use assay_evm::Block;
 use assay_lending::{Indexed, IndexedMarket};
 
 impl assay_lending::Index for FollowState {
+    fn is_ready(&self) -> bool {
+        self.is_in_step()
+    }
+
     fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>> {
         let ready = self.through().is_some_and(|through| through >= least);
         let index = self.index.get().filter(|_| ready).cloned();

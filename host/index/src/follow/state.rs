@@ -88,6 +88,10 @@ impl FollowState {
         self.progress.borrow().through
     }
 
+    pub fn is_in_step(&self) -> bool {
+        self.progress.borrow().is_in_step()
+    }
+
     pub fn set(&self, change: impl FnOnce(&mut IndexState)) {
         self.progress.send_if_modified(|state| {
             let before = state.clone();

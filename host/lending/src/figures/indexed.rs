@@ -11,6 +11,9 @@ use assay_domain::{Address, B256, EventKind};
 
 /// The markets of one chain, read for all wallets.
 pub trait Index: Debug + Send + Sync {
+    /// Whether it has all final blocks.
+    fn is_ready(&self) -> bool;
+
     /// The index's history of `wallet`; `None` if it has none now, or ends before block `least`.
     fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>>;
 }

@@ -149,7 +149,8 @@ impl TermsCache {
 }
 
 fn lifetime(terms: &ChainTerms) -> Duration {
-    if terms.iter().all(Option::is_some) { pauses::TERMS_LIFETIME } else { pauses::INCOMPLETE_TERMS_LIFETIME }
+    let is_whole = |terms: &Option<MarketTerms>| terms.as_ref().is_some_and(|terms| terms.is_whole());
+    if terms.iter().all(is_whole) { pauses::TERMS_LIFETIME } else { pauses::INCOMPLETE_TERMS_LIFETIME }
 }
 
 /// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.

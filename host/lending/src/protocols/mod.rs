@@ -276,6 +276,17 @@ pub trait LendingTerms: Debug + Send + Sync {
         false
     }
 
+    /// Whether everything was looked up. If not, it is looked up again soon.
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    /// Whether the answers to [`traces`](Self::traces) may lack a part of the position that the wallet has, in a market
+    /// whose parts only logs name.
+    fn lacks_parts(&self, _answers: &[Option<Bytes>]) -> bool {
+        false
+    }
+
     /// Whether the market did not exist yet, so that nobody has a history there.
     fn is_absent(&self) -> bool {
         false

@@ -5,7 +5,7 @@ mod strangers;
 
 use std::sync::Arc;
 
-use alloy::primitives::{Address, Bytes, U256};
+use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol_types::SolEvent;
 use assay_domain::{AssetClass, ChainSnapshot, Coverage, EventKind, Protocol, Snapshot};
 use assay_tests::devnet::actors::address as wallet;
@@ -13,7 +13,7 @@ use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::morpho::{self, Blue, Coin, Market, Morpho};
 use assay_tests::lenders::{Log, Small};
-use assay_tests::proxy::{Call, Proxy};
+use assay_tests::proxy::{Call, Proxy, Reply};
 use tokio::sync::OnceCell;
 
 use super::super::lies::first_of;
@@ -359,8 +359,9 @@ fn shares_that_no_log_shows_lower_the_coverage() {
 #[test]
 fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
     with(async |world| {
-        // Each has several logs in each of its markets.
-        let wallets = ["ada", "ben", "cleo", "dora", "finn", "gus", "hal"].map(|name| (name, wallet(name))).to_vec();
+        // The last four have only one log in a market.
+        let names = ["ada", "ben", "cleo", "dora", "finn", "gus", "hal", "bank", "ivy", "kay", "emil"];
+        let wallets = names.map(|name| (name, wallet(name))).to_vec();
         let (reader, chain) = (|| world.reader(), &world.chain);
         let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
         one_log::none_is_wrong("Morpho Blue", world).await;
@@ -380,6 +381,57 @@ fn the_only_log_of_a_market_is_asked_of_another_endpoint() {
             let read = world.reader().through(&[&lying, &honest]).started().await.read(wallet(name)).await;
             assert_eq!(pool(&read.chains[0], world.morpho.blue).coverage, Coverage::Complete, "{name}");
             world.compare(name, &read.chains[0], world.chain.head).await;
+        }
+    });
+}
+
+/// Of each of these logs, no other names the wallet in the same market.
+const ONLY_LOGS: [(&str, B256); 4] = [
+    ("kay", Blue::Supply::SIGNATURE_HASH),
+    ("ivy", Blue::SupplyCollateral::SIGNATURE_HASH),
+    ("emil", Blue::Supply::SIGNATURE_HASH),
+    ("emil", Blue::SupplyCollateral::SIGNATURE_HASH),
+];
+
+#[test]
+fn the_only_log_of_a_market_is_missed_by_the_shares_in_all_markets() {
+    with(async |world| {
+        for (name, kind) in ONLY_LOGS {
+            let proxy = Proxy::start(world.chain.url()).await;
+            proxy.forget(first_of(kind, 3, wallet(name)));
+            let reader = world.reader().through(&[&proxy]).started().await;
+            for time in 0..2 {
+                let read = reader.read(wallet(name)).await;
+                let told = pool(&read.chains[0], world.morpho.blue);
+                assert_eq!(told.coverage, Coverage::Partial, "{name}, read {time}");
+                assert!(told.remark.as_ref().unwrap().contains("do not explain the position"), "{name}");
+            }
+        }
+    });
+}
+
+#[test]
+fn without_a_list_of_markets_one_endpoint_makes_no_history_complete() {
+    with(async |world| {
+        let node = Proxy::start(world.chain.url()).await;
+        // One block a query: the list would take more than is asked for.
+        node.rule(|call| match call.span() {
+            Some((from, to)) if to > from => {
+                Reply::Error { code: -32600, message: "query exceeds max block range 1".to_owned() }
+            }
+            _ => Reply::Pass,
+        });
+        assert!(world.chain.head > 64);
+        let other = Proxy::start(world.chain.url()).await;
+        for (proxies, coverage) in [(&[&node][..], Coverage::Partial), (&[&node, &other], Coverage::Complete)] {
+            let reader = world.reader().through(proxies).started().await;
+            for name in ["ada", "finn"] {
+                let read = reader.read(wallet(name)).await;
+                let told = pool(&read.chains[0], world.morpho.blue);
+                assert_eq!(told.coverage, coverage, "{name}");
+                let is_said = told.remark.as_ref().is_some_and(|remark| remark.contains("only one endpoint tells"));
+                assert_eq!(is_said, coverage == Coverage::Partial, "{name}: {:?}", told.remark);
+            }
         }
     });
 }
@@ -440,6 +492,8 @@ fn a_wallet_costs_a_query_for_each_topic_and_its_markets_two_requests() {
     with(async |world| {
         let proxy = Proxy::start(world.chain.url()).await;
         let reader = world.reader().through(&[&proxy]).started().await;
+        // The markets are listed once.
+        reader.read(wallet("nobody")).await;
         for name in ["finn", "ada"] {
             proxy.take();
             reader.read(wallet(name)).await;

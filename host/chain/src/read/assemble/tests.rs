@@ -17,7 +17,8 @@ use assay_domain::{
 };
 use assay_evm::Call;
 use assay_lending::{
-    ChainTerms, Held, HeldParts, LendingTerms, Market, MarketHistory, MarketTerms, Past, config::MarketConfig,
+    ChainTerms, Held, HeldParts, KnownHistory, LendingTerms, Market, MarketHistory, MarketTerms, Past,
+    config::MarketConfig,
 };
 
 const NOW: u64 = 1_700_000_000;
@@ -188,7 +189,8 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let config = config();
     let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();
     let terms = ChainTerms::from_iter([(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
-    let mut lending = LendingRead::new(1, WALLET, &markets, [(false, indexed)]);
+    let known = KnownHistory { is_indexed: indexed, ..KnownHistory::default() };
+    let mut lending = LendingRead::new(1, WALLET, &markets, [known]);
     let calls = WalletAccount::calls(&config, WALLET).count() + lending.calls(&terms).len();
     let answers = hide(state(), &hidden.state);
     let answers = answers.get(..calls).unwrap_or(&answers);

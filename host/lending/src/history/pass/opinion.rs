@@ -8,7 +8,10 @@ use futures::future::try_join_all;
 
 use super::Pass;
 use crate::{
-    figures::{hints::Hint, record::Unexplained},
+    figures::{
+        hints::{Alias, Hint, Naming},
+        record::Unexplained,
+    },
     history::{events::FoundLogs, second::Opinion},
     market::Market,
 };
@@ -19,7 +22,7 @@ impl Pass<'_> {
     /// Whether a log names a part of the wallet's position that may not be known otherwise.
     pub(super) fn names_parts(&self, log: &Log) -> bool {
         let wallet = self.plan.wallet.into_word();
-        self.naming_markets().any(|(market, hints)| {
+        self.naming_markets().filter(|(_, hints)| !is_of_account(hints, log)).any(|(market, hints)| {
             market.is_own(log, wallet) || hints.iter().any(|hint| !hint.is_alias() && hint.is(log, wallet))
         })
     }
@@ -29,8 +32,9 @@ impl Pass<'_> {
         let wallet = self.plan.wallet.into_word();
         let markets = self.reader.markets.iter().zip(self.plan.hints.iter()).zip(&mut self.ledger.entries);
         for ((market, hints), entry) in markets.filter(|((market, _), _)| market.protocol.aliases().is_some()) {
-            let is_of =
-                |log: &Log| market.is_own(log, wallet) || hints.iter().flatten().any(|hint| hint.is(log, wallet));
+            let hints = hints.as_deref().unwrap_or_default();
+            let is_hinted = |log: &Log| !is_of_account(hints, log) && hints.iter().any(|hint| hint.is(log, wallet));
+            let is_of = |log: &Log| market.is_own(log, wallet) || is_hinted(log);
             if logs.iter().any(is_of) {
                 entry.unexplained = Some(Unexplained::LogsMissing);
                 logs.retain(|log| !is_of(log));
@@ -102,4 +106,10 @@ impl Pass<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an account of the wallet, which the hints name, emitted `log`. It names nothing that is not known.
+fn is_of_account(hints: &[Hint], log: &Log) -> bool {
+    let emitter = log.address().into_word();
+    hints.iter().any(|hint| matches!(hint.naming, Naming::Alias { word, of: Alias::Account, .. } if word == emitter))
 }

@@ -1,13 +1,16 @@
-//! The contracts that the ChainLog lists.
+//! The contracts that the ChainLog lists, and the kinds of collateral.
+
+use std::sync::Arc;
 
 use alloy::{primitives::Bytes, sol};
 
-use crate::config::MarketConfig;
+use crate::{config::MarketConfig, limits};
 use assay_domain::{Address, B256};
 use assay_evm::{Call, Client, Fault, returned};
 
 sol! {
     function getAddress(bytes32 key) external view returns (address contractAddress);
+    function list() external view returns (bytes32[] ilks);
 }
 
 /// By their names in the ChainLog.
@@ -63,6 +66,33 @@ impl Contracts {
             Some(found).filter(|found| found.vat == market.address)
         };
         Ok(markets.iter().zip(answers.chunks(NAMES.len())).map(found).collect())
+    }
+}
+
+/// The contracts, and the names of all kinds of collateral.
+#[derive(Debug, Clone)]
+pub(super) struct MakerTerms {
+    pub contracts: Contracts,
+    /// `None` if they are not known.
+    pub ilks: Option<Arc<[B256]>>,
+}
+
+impl MakerTerms {
+    /// Like [`Contracts::look_up`].
+    pub(super) async fn look_up(
+        client: &Client,
+        markets: &[&MarketConfig],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
+        let found = Contracts::look_up(client, markets, at).await?;
+        let calls: Vec<_> = found.iter().flatten().map(|found| Call::new(found.kinds, &listCall {})).collect();
+        let mut answers = client.calls(&calls, at).await?.into_iter();
+        let terms = |found: Option<Contracts>| {
+            let contracts = found?;
+            let ilks = returned::<listCall>(answers.next().as_ref()).map(Arc::from);
+            Some(Self { contracts, ilks: ilks.filter(|ilks: &Arc<[B256]>| ilks.len() <= limits::LISTED_PARTS) })
+        };
+        Ok(found.into_iter().map(terms).collect())
     }
 }
 

@@ -19,6 +19,10 @@ sol! {
     function give(uint256 cdp, address dst) external;
     event NewCdp(address indexed usr, address indexed own, uint256 indexed cdp);
     event LogSetOwner(address indexed owner);
+    interface Proxy {
+        function execute(address target, bytes data) external;
+        function execute(bytes code, bytes data) external;
+    }
 }
 
 /// Calls of the Vat.
@@ -31,6 +35,8 @@ pub(super) const GIVE: B256 = note(giveCall::SELECTOR);
 pub(super) const NEW_VAULT: B256 = NewCdp::SIGNATURE_HASH;
 /// An event of a proxy.
 pub(super) const NEW_OWNER: B256 = LogSetOwner::SIGNATURE_HASH;
+/// Calls of a proxy. The next topic is the caller.
+pub(super) const EXECUTED: [B256; 2] = [note(Proxy::execute_0Call::SELECTOR), note(Proxy::execute_1Call::SELECTOR)];
 
 /// The first topic of the log of a call.
 const fn note(selector: [u8; 4]) -> B256 {
@@ -87,14 +93,15 @@ fn argument(log: &Log, place: usize) -> Option<I256> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Given {
     pub id: B256,
+    /// The account that gave it away; `None` for a new vault.
+    pub by: Option<B256>,
     pub to: B256,
-    pub is_new: bool,
 }
 
 pub(super) fn given(log: &Log) -> Option<Given> {
     match *log.topics() {
-        [NEW_VAULT, _, to, id] => Some(Given { id, to, is_new: true }),
-        [GIVE, _, id, to] => Some(Given { id, to, is_new: false }),
+        [NEW_VAULT, _, to, id] => Some(Given { id, by: None, to }),
+        [GIVE, by, id, to] => Some(Given { id, by: Some(by), to }),
         _ => None,
     }
 }

@@ -10,7 +10,10 @@
 //! given is found by the log of its new owner, which every proxy emits itself, so its contract is not known before.
 //! What the proxy did before that log is not the wallet's. A wallet that had a proxy which another has now is partial.
 //!
-//! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy.
+//! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy. They
+//! are read in every kind of collateral, because a missing log could be the only one that names the kind. For the same
+//! reason, logs in which the wallet or a proxy gives a vault away, or the wallet calls a proxy, are read: they name what
+//! the wallet once had.
 
 mod contracts;
 mod events;
@@ -37,7 +40,7 @@ use crate::{
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
-use contracts::Contracts;
+use contracts::MakerTerms;
 use events::{FORK, FROB, GRAB, UrnChange, change};
 use owners::{Owners, WalletNames};
 
@@ -58,7 +61,7 @@ impl LendingProtocol for MakerVaults {
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
-        async move { Ok(boxed(Contracts::look_up(client, &markets, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(MakerTerms::look_up(client, &markets, at.hash).await?)) }.boxed()
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {

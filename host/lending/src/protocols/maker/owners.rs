@@ -7,7 +7,7 @@ use alloy::{primitives::I256, rpc::types::Log};
 
 use super::{
     alias,
-    events::{FROB, GRAB, Given, NEW_OWNER, given},
+    events::{EXECUTED, FROB, GRAB, Given, NEW_OWNER, given},
     parts::{held_by, urn_of, vault},
     place,
 };
@@ -71,6 +71,11 @@ impl WalletNames {
         self.vaults.iter().any(|vault| vault.id == id)
     }
 
+    /// Whether the account was the wallet's from the beginning.
+    fn is_first(&self, account: B256) -> bool {
+        self.accounts.contains(&account) && !self.received.contains(&account)
+    }
+
     /// The id of a vault as an account has it.
     fn held_by(&self, vault: B256, account: B256) -> B256 {
         held_by(vault, account, self.wallet)
@@ -101,6 +106,8 @@ impl<'a> Owners<'a> {
             let block = log.block_number.unwrap_or_default();
             if log.topics() == [NEW_OWNER, names.wallet] {
                 owners.add(log.address().into_word(), block, I256::ONE, Some(log));
+            } else if is_use(log, names.wallet) {
+                owners.used(names, log.address().into_word(), block, Some(log));
             } else if let Some(given) = given(log) {
                 if names.is_known {
                     owners.pass_on(names, given, block, Some(log));
@@ -112,16 +119,32 @@ impl<'a> Owners<'a> {
         owners
     }
 
+    /// Adds a use of a proxy by the wallet, which shows the proxy even if the log of its new owner is missing.
+    fn used(&mut self, names: &WalletNames, proxy: B256, block: u64, log: Option<&'a Log>) {
+        if !names.is_first(proxy) && !self.changes.contains_key(&proxy) {
+            self.add(proxy, block, I256::ZERO, log);
+        }
+    }
+
     /// Adds a change of a vault's owner for a wallet whose vaults are not known. When all wallets are read at once, a
-    /// vault counts as a wallet.
-    fn give(&mut self, names: &WalletNames, Given { id, to, is_new }: Given, block: u64, log: &'a Log) {
-        let changes = [(I256::MINUS_ONE, !is_new && id == names.wallet), (I256::ONE, to == names.wallet)];
+    /// vault counts as a wallet, and the account that gave a vault away has a move of nothing.
+    fn give(&mut self, names: &WalletNames, Given { id, by, to }: Given, block: u64, log: &'a Log) {
+        let changes = [
+            (I256::ZERO, by == Some(names.wallet)),
+            (I256::MINUS_ONE, by.is_some() && id == names.wallet),
+            (I256::ONE, to == names.wallet),
+        ];
         changes.iter().filter(|(_, is)| *is).for_each(|(amount, _)| self.add(id, block, *amount, Some(log)));
     }
 
-    /// Adds a change of a vault's owner. Losing a vault that no account has is ignored.
-    fn pass_on(&mut self, names: &WalletNames, Given { id, to, is_new }: Given, block: u64, log: Option<&'a Log>) {
-        for account in names.accounts.iter().filter(|_| !is_new) {
+    /// Adds a change of a vault's owner. If an account gives a vault away that none has, a log is missing, and the
+    /// share becomes negative.
+    fn pass_on(&mut self, names: &WalletNames, given: Given, block: u64, log: Option<&'a Log>) {
+        let Given { id, by, to } = given;
+        self.give_away(names, (id, by), block, log);
+        // Until the next read, which knows the vault, the state contradicts the share.
+        let is_known = names.is_vault(id) || names.accounts.contains(&to);
+        for account in names.accounts.iter().filter(|_| by.is_some() && is_known) {
             let held = names.held_by(id, *account);
             if self.share(held, u64::MAX).is_positive() {
                 self.add(held, block, I256::MINUS_ONE, log);
@@ -129,6 +152,15 @@ impl<'a> Owners<'a> {
         }
         if names.accounts.contains(&to) {
             self.add(names.held_by(id, to), block, I256::ONE, log);
+        }
+    }
+
+    /// Adds that `by` gave a vault away, if it is an account of the wallet and none has the vault.
+    fn give_away(&mut self, names: &WalletNames, (id, by): (B256, Option<B256>), block: u64, log: Option<&'a Log>) {
+        let Some(by) = by.filter(|by| names.accounts.contains(by)) else { return };
+        let has = |account: &B256| self.share(names.held_by(id, *account), u64::MAX).is_positive();
+        if !names.accounts.iter().any(has) {
+            self.add(names.held_by(id, by), block, I256::MINUS_ONE, log);
         }
     }
 
@@ -159,6 +191,11 @@ impl<'a> Owners<'a> {
         let all = self.changes.iter().flat_map(|(id, changes)| changes.iter().map(move |change| (*id, change)));
         all.filter_map(|(id, (_, amount, log))| Some((moved(id, *amount), (*log)?))).collect()
     }
+}
+
+/// Whether `log` is that of a proxy which `wallet` called.
+fn is_use(log: &Log, wallet: B256) -> bool {
+    matches!(log.topics(), [topic0, caller, ..] if EXECUTED.contains(topic0) && *caller == wallet)
 }
 
 /// The shares of a wallet in vaults and proxies.
@@ -219,20 +256,36 @@ fn joined_owners(names: &WalletNames, of_words: &[(B256, &[Entry])]) -> Owners<'
         let (is_account, is_vault) = (names.accounts.contains(word), names.is_vault(*word));
         for (block, id, amount) in entries.iter().filter_map(given_of) {
             match vault(id) {
+                None if *word == names.wallet && amount.is_zero() => owners.used(names, id, block, None),
                 None if *word == names.wallet => owners.add(id, block, amount, None),
-                Some(_) if is_account && amount.is_positive() => given.push((block, id, Some(*word))),
+                Some(_) if is_account && amount.is_zero() => given.push((block, JoinedChange::By, id, *word)),
+                Some(_) if is_account && amount.is_positive() => given.push((block, JoinedChange::To, id, *word)),
                 // An entry under the number of a vault is a change of its owner.
-                Some(_) if is_vault && id == *word && amount.is_negative() => given.push((block, id, None)),
+                Some(_) if is_vault && id == *word && amount.is_negative() => {
+                    given.push((block, JoinedChange::Lost, id, *word));
+                }
                 _ => {}
             }
         }
     }
-    // A vault is lost before another account gains it.
-    given.sort_by_key(|(block, _, to)| (*block, to.is_some()));
-    for (block, id, to) in given {
-        owners.pass_on(names, Given { id, to: to.unwrap_or_default(), is_new: to.is_some() }, block, None);
+    given.sort_unstable();
+    for (block, change, id, word) in given {
+        match change {
+            JoinedChange::By => owners.give_away(names, (id, Some(word)), block, None),
+            JoinedChange::Lost => owners.pass_on(names, Given { id, by: Some(word), to: B256::ZERO }, block, None),
+            JoinedChange::To => owners.pass_on(names, Given { id, by: None, to: word }, block, None),
+        }
     }
     owners
+}
+
+/// A change of a vault's owner in an index. In one block, a vault is lost before another account gains it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum JoinedChange {
+    /// An account gave it away.
+    By,
+    Lost,
+    To,
 }
 
 /// The block, the part and the amount of a change of its owner.

@@ -58,6 +58,8 @@ pub(super) struct UrnRequest {
     wallet: Address,
     /// Part of the position, kind of collateral and urn.
     urns: Vec<(B256, B256, Address)>,
+    /// The same of urns that no log names.
+    others: Vec<(B256, B256, Address)>,
     /// Every known vault, as an account has it, and every proxy in the history; and whether the wallet has it.
     owned: BTreeMap<B256, bool>,
     /// Contracts whose owner the wallet became, and which may be proxies.
@@ -89,6 +91,8 @@ struct VaultHolding {
 #[derive(Debug, Clone)]
 pub(super) struct Holdings {
     holdings: Vec<VaultHolding>,
+    /// Urns of the wallet's proxies that no log names.
+    others: Vec<(B256, Urn)>,
     owned: BTreeMap<B256, bool>,
     is_lost: bool,
     /// The dollars at which the protocol aims for one DAI, in ray.
@@ -96,13 +100,49 @@ pub(super) struct Holdings {
     dai: Address,
 }
 
+/// What an urn has in state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Urn {
+    collateral: U256,
+    debt: U256,
+}
+
+/// The urns in the answers to [`Contracts::urn`].
+pub(super) fn urns_of(answers: &[Option<Bytes>]) -> impl Iterator<Item = Option<Urn>> {
+    answers.iter().map(|answer| {
+        let Vat::urnsReturn { ink, art } = returned::<Vat::urnsCall>(Some(answer))?;
+        Some(Urn { collateral: ink, debt: art })
+    })
+}
+
+impl Urn {
+    /// The sides of a part of a position that are not empty.
+    pub(super) fn sides(self, id: B256) -> impl Iterator<Item = (Side, Asset)> {
+        let collateral = (!self.collateral.is_zero()).then_some((Side::Collateral, Asset::Market(id)));
+        let debt = (!self.debt.is_zero()).then_some((Side::Debt, Asset::Shares(id)));
+        collateral.into_iter().chain(debt)
+    }
+}
+
+impl Contracts {
+    /// The call for an urn.
+    pub(super) fn urn(&self, ilk: B256, urn: Address) -> Call {
+        Call::new(self.vat, &Vat::urnsCall { ilk, urn })
+    }
+}
+
 impl Holdings {
-    pub(super) fn asked(wallet: Address, used: Used<'_>) -> UrnRequest {
+    /// The state to read. The proxies of the wallet may have an urn in each of `ilks`, even without a log.
+    pub(super) fn asked(wallet: Address, used: Used<'_>, ilks: &[B256]) -> UrnRequest {
         let (names, ids) = (WalletNames::of(used.hints, wallet.into_word()), used.sums.markets());
-        let own = ids.iter().filter_map(|id| {
+        let urn = |id: &B256| {
             let (ilk, account) = parts::urn(*id, &names.accounts, names.wallet)?;
             Some((*id, ilk, Address::from_word(account)))
-        });
+        };
+        let own = ids.iter().filter_map(urn);
+        let proxies = names.accounts.iter().filter(|account| **account != names.wallet);
+        let of_proxies = proxies.flat_map(|proxy| ilks.iter().map(|ilk| parts::urn_of(*ilk, *proxy, names.wallet)));
+        let others = of_proxies.filter(|id| !ids.contains(id)).filter_map(|id| urn(&id)).collect();
         let held = names.vaults.iter().filter(|vault| vault.holder.is_some());
         let urns = own.chain(held.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)))).collect();
         let is_owner = |id: &B256| names.accounts.contains(id);
@@ -116,7 +156,7 @@ impl Holdings {
             used.hints.iter().filter_map(alias).filter(|(_, of)| *of == Alias::Lost).map(|(word, _)| word).collect();
         let is_known = |id: &B256| is_owner(id) || lost.contains(id);
         let unknown = ids.iter().filter_map(|id| parts::account(*id)).filter(|id| !is_known(id)).collect();
-        UrnRequest { wallet, urns, owned, unknown, is_lost: !lost.is_empty() }
+        UrnRequest { wallet, urns, others, owned, unknown, is_lost: !lost.is_empty() }
     }
 
     /// `None` if a contract does not answer for one of them.
@@ -126,8 +166,8 @@ impl Holdings {
         asked: UrnRequest,
         at: Block,
     ) -> Result<Option<Self>, Fault> {
-        let UrnRequest { wallet, urns, owned, unknown, is_lost } = asked;
-        let mut found = Self { holdings: Vec::new(), owned, is_lost, par: RAY, dai: contracts.dai };
+        let UrnRequest { wallet, urns, others, owned, unknown, is_lost } = asked;
+        let mut found = Self { holdings: Vec::new(), others: Vec::new(), owned, is_lost, par: RAY, dai: contracts.dai };
         if !unknown.is_empty() {
             let calls = unknown.iter().flat_map(|id| contracts.of_proxy(Address::from_word(*id))).collect();
             let answers = client.shared_calls(calls, at.hash).await?;
@@ -139,7 +179,7 @@ impl Holdings {
                 }
             }
         }
-        if urns.is_empty() {
+        if urns.is_empty() && others.is_empty() {
             return Ok(Some(found));
         }
         let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
@@ -149,8 +189,7 @@ impl Holdings {
             Call::new(contracts.vat, &Vat::liveCall {}),
         ];
         calls.extend(ilks.iter().flat_map(|ilk| Ilk::calls(&contracts, *ilk)));
-        calls
-            .extend(urns.iter().map(|(_, ilk, urn)| Call::new(contracts.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
+        calls.extend(urns.iter().chain(&others).map(|(_, ilk, urn)| contracts.urn(*ilk, *urn)));
         let answers = client.shared_calls(calls, at.hash).await?;
         let (Some(base), Some(par), Some(live)) = (
             returned::<Jug::baseCall>(answers.first()),
@@ -166,10 +205,14 @@ impl Holdings {
         let (of_kinds, of_urns) = rest.split_at(ilks.len().saturating_mul(4).min(rest.len()));
         let kinds = ilks.iter().zip(of_kinds.chunks(4)).map(|(ilk, of)| Some((*ilk, Ilk::read(of, base, at.time)?)));
         let Some(kinds) = kinds.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
-        for ((id, ilk, _), answer) in urns.iter().zip(of_urns) {
-            let held = returned::<Vat::urnsCall>(Some(answer)).zip(kinds.get(ilk));
-            let Some((Vat::urnsReturn { ink, art }, kind)) = held else { return Ok(None) };
-            found.holdings.push(VaultHolding { id: *id, kind: *kind, collateral: ink, debt: art });
+        let mut of_urns = urns_of(of_urns);
+        for ((id, ilk, _), urn) in urns.iter().zip(of_urns.by_ref()) {
+            let Some((Urn { collateral, debt }, kind)) = urn.zip(kinds.get(ilk)) else { return Ok(None) };
+            found.holdings.push(VaultHolding { id: *id, kind: *kind, collateral, debt });
+        }
+        for ((id, ..), urn) in others.iter().zip(of_urns) {
+            let Some(urn) = urn else { return Ok(None) };
+            found.others.push((*id, urn));
         }
         Ok(Some(found))
     }
@@ -204,6 +247,10 @@ impl Ilk {
 }
 
 impl VaultHolding {
+    fn urn(&self) -> Urn {
+        Urn { collateral: self.collateral, debt: self.debt }
+    }
+
     /// In ray of a unit of DAI, the unit in which the contract compares it.
     fn owed(&self) -> Option<U256> {
         self.debt.checked_mul(self.kind.rate)
@@ -308,12 +355,15 @@ impl LendingTerms for Holdings {
     }
 
     fn balances(&self, _: &[Option<Bytes>]) -> Option<Vec<Balance>> {
-        let amounts = self.holdings.iter().flat_map(|holding| {
+        let of_urn = |id: B256, Urn { collateral, debt }: Urn| {
             [
-                Balance::still(Side::Collateral, Asset::Market(holding.id), holding.collateral),
-                Balance::still(Side::Debt, Asset::Shares(holding.id), holding.debt),
+                Balance::still(Side::Collateral, Asset::Market(id), collateral),
+                Balance::still(Side::Debt, Asset::Shares(id), debt),
             ]
-        });
+        };
+        let amounts =
+            self.holdings.iter().map(|holding| (holding.id, holding.urn())).chain(self.others.iter().copied());
+        let amounts = amounts.flat_map(|(id, urn)| of_urn(id, urn));
         let owned = |(id, owned): (&B256, &bool)| Balance::still(Side::Supply, Asset::Shares(*id), U256::from(*owned));
         Some(amounts.chain(self.owned.iter().map(owned)).collect())
     }

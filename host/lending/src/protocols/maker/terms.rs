@@ -6,16 +6,18 @@ use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
 
 use super::{
-    contracts::Contracts,
-    events::{FORK, FROB, GIVE, GRAB, NEW_OWNER, NEW_VAULT},
+    contracts::{Contracts, MakerTerms},
+    events::{EXECUTED, FORK, FROB, GIVE, GRAB, NEW_OWNER, NEW_VAULT},
     parts,
-    position::Holdings,
+    position::{Holdings, urns_of},
     proxy::{Proxy, VaultRow, listed},
 };
 use crate::{
+    asset::Asset,
     figures::{
         balance::Balance,
         hints::{Alias, Hint, Naming},
+        record::Side,
     },
     protocols::{FoundAliases, FoundParts, Held, LendingTerms, Parts, Used},
 };
@@ -78,14 +80,15 @@ impl Contracts {
         Ok(once.map(|_| hints))
     }
 
-    /// The logs in which `account` receives a vault, and those of its urns.
-    fn account(&self, account: Address, of: Alias) -> [Hint; 6] {
+    /// The logs in which `account` receives a vault or gives one away, and those of its urns.
+    fn account(&self, account: Address, of: Alias) -> [Hint; 7] {
         let word = account.into_word();
         let alias = |topic| Naming::Alias { topic, word, of };
         let of_urn = |topic0, topic| hint(self.vat, topic0, alias(topic));
         [
             hint(self.manager, NEW_VAULT, alias(2)),
             hint(self.manager, GIVE, alias(3)),
+            hint(self.manager, GIVE, alias(1)),
             of_urn(FROB, 2),
             of_urn(GRAB, 2),
             of_urn(FORK, 2),
@@ -118,7 +121,7 @@ fn numbered(id: B256, answers: &[Option<Bytes>]) -> Option<VaultRow> {
     Some((id, returned::<urnsCall>(answers.first())?, returned::<ilksCall>(answers.get(1))?))
 }
 
-impl LendingTerms for Contracts {
+impl LendingTerms for MakerTerms {
     fn calls(&self, _: Address) -> Vec<Call> {
         Vec::new()
     }
@@ -132,25 +135,42 @@ impl LendingTerms for Contracts {
         Some(Vec::new())
     }
 
-    /// Not needed: a wallet keeps its empty vaults.
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
+    /// The urns of the wallet itself, in each kind of collateral. A wallet keeps its empty vaults, which are listed.
+    fn traces(&self, wallet: Address) -> Vec<Call> {
+        let ilks = self.ilks.iter().flat_map(|ilks| ilks.iter());
+        ilks.map(|ilk| self.contracts.urn(*ilk, wallet)).collect()
     }
 
     fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
         false
     }
 
-    /// The logs in which a wallet receives a vault or a proxy, and in which a vault changes its owner.
+    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+        let ilks = self.ilks.iter().flat_map(|ilks| ilks.iter());
+        ilks.zip(urns_of(answers)).flat_map(|(ilk, urn)| urn.into_iter().flat_map(|urn| urn.sides(*ilk))).collect()
+    }
+
+    fn lacks_parts(&self, answers: &[Option<Bytes>]) -> bool {
+        let read = urns_of(answers).flatten().count();
+        self.ilks.as_ref().is_none_or(|ilks| ilks.len() != read)
+    }
+
+    /// The logs in which a wallet receives a vault or a proxy, gives a vault away, or uses a proxy; and in which a vault
+    /// changes its owner.
     fn hints(&self) -> Vec<Hint> {
-        let at = |topic0, topic| hint(self.manager, topic0, Naming::At(topic));
-        vec![
+        let Contracts { manager, vat, end, .. } = self.contracts;
+        let at = |topic0, topic| hint(manager, topic0, Naming::At(topic));
+        let of_proxy = |topic0| hint(Address::ZERO, topic0, Naming::Emitter(1));
+        let mut hints = vec![
             at(NEW_VAULT, 2),
             at(GIVE, 3),
             at(GIVE, 2),
-            hint(Address::ZERO, NEW_OWNER, Naming::Emitter(1)),
-            hint(self.vat, GRAB, Naming::Never { topic: 3, word: self.end.into_word() }),
-        ]
+            at(GIVE, 1),
+            of_proxy(NEW_OWNER),
+            hint(vat, GRAB, Naming::Never { topic: 3, word: end.into_word() }),
+        ];
+        hints.extend(EXECUTED.map(of_proxy));
+        hints
     }
 
     fn aliases<'a>(
@@ -160,13 +180,13 @@ impl LendingTerms for Contracts {
         known: &'a BTreeSet<B256>,
         at: Block,
     ) -> Option<FoundAliases<'a>> {
-        Some(self.names(client, wallet, known, at).boxed())
+        Some(self.contracts.names(client, wallet, known, at).boxed())
     }
 
     fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Used<'_>, at: Block) -> Option<FoundParts<'a>> {
-        let asked = Holdings::asked(wallet, used);
+        let asked = Holdings::asked(wallet, used, self.ilks.as_deref().unwrap_or_default());
         let read = async move {
-            let held = Holdings::look_up(client, *self, asked, at).await?;
+            let held = Holdings::look_up(client, self.contracts, asked, at).await?;
             Ok(held.map(|held| Box::new(held) as Box<dyn Parts>))
         };
         Some(read.boxed())

@@ -3,7 +3,7 @@
 use alloy::primitives::{Bytes, I256, LogData, address, b256};
 
 use super::{
-    events::{GIVE, NEW_OWNER, NEW_VAULT},
+    events::{EXECUTED, GIVE, NEW_OWNER, NEW_VAULT},
     parts::{held_by, urn_of},
     *,
 };
@@ -76,7 +76,16 @@ fn new_vault(block: u64, owner: B256) -> Log {
 }
 
 fn give(block: u64, to: B256) -> Log {
-    log(MANAGER, block, [GIVE, OTHER, VAULT, to], Vec::new())
+    given_by(block, OTHER, to)
+}
+
+fn given_by(block: u64, by: B256, to: B256) -> Log {
+    log(MANAGER, block, [GIVE, by, VAULT, to], Vec::new())
+}
+
+/// A wallet calls the proxy.
+fn executed(block: u64, by: B256) -> Log {
+    log(Address::from_word(PROXY), block, [EXECUTED[0], by, B256::ZERO, B256::ZERO], Vec::new())
 }
 
 /// A proxy has a new owner.
@@ -226,6 +235,35 @@ fn a_proxy_acts_for_its_new_owner_from_then_on() {
     assert_eq!((events, net(&sums, Side::Supply, Asset::Shares(PROXY))), (vec![], 1));
 }
 
+#[test]
+fn a_proxy_in_use_is_known_without_the_log_of_its_owner() {
+    let shares = |hints: &[Hint]| read(&[executed(1, ME), executed(2, ME), executed(3, OTHER)], hints, None).1;
+    let (unknown, received) = (shares(&[]), shares(&of_account(true, Alias::Received)));
+    for sums in [&unknown, &received] {
+        // The state has a share of 1.
+        assert_eq!((sums.of(Side::Supply, Asset::Shares(PROXY)).moves, sums.markets().contains(&PROXY)), (1, true));
+        assert_eq!(net(sums, Side::Supply, Asset::Shares(PROXY)), 0);
+    }
+    assert!(shares(&aliases(true)).is_empty(), "the registry names the proxy");
+}
+
+#[test]
+fn a_vault_that_an_account_gives_away_was_its_own() {
+    let share = |logs: &[Log], hints: &[Hint], account| {
+        let id = held_by(VAULT, account, ME);
+        net(&read(logs, hints, None).1, Side::Supply, Asset::Shares(id))
+    };
+    let (taken, away) = (give(1, PROXY), given_by(2, PROXY, OTHER));
+    assert_eq!(share(&[taken.clone(), away.clone()], &aliases(false), PROXY), 0);
+    assert_eq!(share(&[away.clone()], &aliases(false), PROXY), -1, "the log by which it received it is missing");
+    assert_eq!(share(&[given_by(2, ME, OTHER)], &[], ME), 0, "for an index");
+    // Until the vault is known, its own logs are not read: the state contradicts the share.
+    let mut unknown = aliases(false);
+    unknown.retain(|hint| !matches!(hint.naming, Naming::Alias { of: Alias::Part { .. }, .. }));
+    assert_eq!(share(&[taken, away.clone()], &unknown, PROXY), 1);
+    assert_eq!(share(&[away], &unknown, PROXY), -1);
+}
+
 /// The index's entries for a word in `logs`.
 fn indexed(logs: &[Log], word: B256) -> Vec<Entry> {
     let (own, hints): (Vec<&Log>, Vec<&Log>) = logs.iter().partition(|log| log.address() == VAT);
@@ -265,6 +303,10 @@ fn an_index_says_the_same() {
         give(13, PROXY),
         frob(14, URN, 0, 5),
         call(15, [GRAB, ILK, URN, END], 4, -1, -5),
+        given_by(16, PROXY, ME),
+        executed(17, ME),
+        given_by(18, ME, OTHER),
+        given_by(19, ME, OTHER),
     ];
     for (of_proxy, expected) in [
         (Alias::Account, vec![(Supply, 4), (Liquidation, 6), (Supply, 7), (Supply, 12), (Borrow, 14)]),
@@ -299,7 +341,7 @@ fn an_index_says_the_same() {
 fn the_manager_logs_its_caller_first() {
     let [caller, to] = [ME, PROXY];
     let log = log(MANAGER, 1, [GIVE, caller, VAULT, to], Vec::new());
-    assert_eq!(events::given(&log), Some(events::Given { id: VAULT, to, is_new: false }));
+    assert_eq!(events::given(&log), Some(events::Given { id: VAULT, by: Some(caller), to }));
 }
 
 /// A repayment on Ethereum in the kind YFI-A, for an urn without a vault.

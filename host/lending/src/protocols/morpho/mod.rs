@@ -2,12 +2,14 @@
 //! token against another. The markets of a wallet are those that its logs name. Each log that changes a position names
 //! its owner and the number of deposit or debt shares. So the sum of a wallet's shares is
 //! exactly its position, and the position shows every missing log except one: the only log of the wallet in a market.
-//! This log is requested from another endpoint, if there is one.
+//! This log is requested from another endpoint, if there is one. Otherwise the shares of the wallet in all markets of
+//! the contract are read, which show it; if they cannot be read, no history is complete.
 //!
 //! A liquidation may also write off debt that the collateral does not cover. It is one event, for the debt that was
 //! repaid.
 
 mod events;
+mod listed;
 mod math;
 mod position;
 mod terms;
@@ -34,8 +36,7 @@ impl LendingProtocol for MorphoBlue {
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
-        let contracts: Vec<_> = markets.iter().map(|market| market.address).collect();
-        async move { Ok(boxed(MorphoTerms::look_up(client, &contracts, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(MorphoTerms::look_up(client, &markets, at).await?)) }.boxed()
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {

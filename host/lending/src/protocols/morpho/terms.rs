@@ -1,39 +1,64 @@
 //! The terms of the contract, before it is known which markets a wallet used.
 
 use alloy::{primitives::Bytes, sol};
-use futures::FutureExt;
+use futures::{FutureExt, future::join_all};
 
-use super::position::UsedMarkets;
+use super::{listed::Listed, position::UsedMarkets};
 use crate::{
-    figures::balance::Balance,
+    asset::Asset,
+    config::MarketConfig,
+    figures::{balance::Balance, record::Side},
     protocols::{FoundParts, Held, LendingTerms, Parts, Used},
 };
-use assay_domain::{Address, B256};
-use assay_evm::{Block, Call, Client, Fault, returned};
+use assay_domain::Address;
+use assay_evm::{Block, Call, Client, Fault, Span, returned};
 
 sol! {
     function owner() external view returns (address owner);
     function feeRecipient() external view returns (address recipient);
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct MorphoTerms {
     contract: Address,
     /// Receives shares as fees, for which no log names the owner.
     recipient: Address,
+    /// All markets, if they are known. With other endpoints, which are asked for the same logs, they are not needed.
+    listed: Option<Listed>,
+    /// Whether a later look-up may list them.
+    is_unlisted_now: bool,
 }
 
 impl MorphoTerms {
-    /// Looks up `contracts` together. `None` for a contract that does not answer like Morpho Blue.
-    pub(super) async fn look_up(client: &Client, contracts: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
-        let both =
-            |contract: &Address| [Call::new(*contract, &ownerCall {}), Call::new(*contract, &feeRecipientCall {})];
-        let answers = client.calls(&contracts.iter().flat_map(both).collect::<Vec<_>>(), at).await?;
-        let found = |(contract, answers): (&Address, &[Option<Bytes>])| {
-            returned::<ownerCall>(answers.first())?;
-            Some(Self { contract: *contract, recipient: returned::<feeRecipientCall>(answers.get(1))? })
+    /// Looks up `markets` together. `None` for a contract that does not answer like Morpho Blue.
+    pub(super) async fn look_up(
+        client: &Client,
+        markets: &[&MarketConfig],
+        at: Block,
+    ) -> Result<Vec<Option<Self>>, Fault> {
+        let both = |market: &&MarketConfig| {
+            [Call::new(market.address, &ownerCall {}), Call::new(market.address, &feeRecipientCall {})]
         };
-        Ok(contracts.iter().zip(answers.chunks(2)).map(found).collect())
+        let asked = markets.iter().flat_map(both).collect::<Vec<_>>();
+        let is_alone = client.other_endpoints().is_none();
+        let listed = markets.iter().map(async |market| {
+            let span = Span { from: market.from_block, to: at.number };
+            if is_alone && span.from <= span.to {
+                Listed::look_up(client, market.address, span).await
+            } else {
+                Ok(None)
+            }
+        });
+        let (answers, listed) = tokio::join!(client.calls(&asked, at.hash), join_all(listed));
+        let answers = answers?;
+        let found =
+            |((market, answers), listed): ((&&MarketConfig, &[Option<Bytes>]), Result<Option<Listed>, Fault>)| {
+                returned::<ownerCall>(answers.first())?;
+                let (contract, recipient) = (market.address, returned::<feeRecipientCall>(answers.get(1))?);
+                let is_unlisted_now = listed.is_err();
+                Some(Self { contract, recipient, listed: listed.ok().flatten(), is_unlisted_now })
+            };
+        Ok(markets.iter().zip(answers.chunks(2)).zip(listed).map(found).collect())
     }
 }
 
@@ -51,17 +76,29 @@ impl LendingTerms for MorphoTerms {
         Some(Vec::new())
     }
 
-    /// None: a wallet that left a market has no trace there.
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
+    /// The shares in every market. A wallet that left a market has no trace there.
+    fn traces(&self, wallet: Address) -> Vec<Call> {
+        self.listed.iter().flat_map(|listed| listed.calls(self.contract, wallet)).collect()
     }
 
     fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
         false
     }
 
+    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+        self.listed.as_ref().and_then(|listed| listed.held(answers)).unwrap_or_default()
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.is_unlisted_now
+    }
+
+    fn lacks_parts(&self, answers: &[Option<Bytes>]) -> bool {
+        self.listed.as_ref().is_none_or(|listed| listed.held(answers).is_none())
+    }
+
     fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Used<'_>, at: Block) -> Option<FoundParts<'a>> {
-        let (Self { contract, recipient }, ids) = (*self, used.sums.markets());
+        let (contract, recipient, ids) = (self.contract, self.recipient, used.sums.markets());
         let read = async move {
             if wallet == recipient {
                 return Ok(None);
