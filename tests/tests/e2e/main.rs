@@ -10,6 +10,7 @@ mod console;
 mod contract;
 mod crowd;
 mod documentation;
+mod dossier;
 mod economy;
 mod errors;
 mod failover;
