@@ -101,6 +101,23 @@ impl Remote {
         })
     }
 
+    /// The body of a successful response, as it is.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let request = self.request(Method::GET, path);
+        let (status, found) = self.runtime.block_on(async {
+            let answer = request.send().await.map_err(no_answer)?;
+            Ok::<_, Failure>((answer.status(), body(answer).await?))
+        })?;
+        if status.is_success() {
+            return Ok(found);
+        }
+        let problem = serde_json::from_slice(&found);
+        successful(status, problem.unwrap_or_else(|_| String::from_utf8_lossy(&found).into())).map(|_| found)
+    }
+
     /// The same with bytes as they are, which the server may still check when its time for one request is over, or have
     /// to check after other files: then they are sent again.
     ///
@@ -134,9 +151,6 @@ impl Remote {
 
     fn answer(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Value), Failure> {
         self.runtime.block_on(async {
-            // The error would show the whole URL, which may have a password.
-            let no_answer =
-                |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
             let answer = request.send().await.map_err(no_answer)?;
             let status = answer.status();
             let body = body(answer).await?;
@@ -144,6 +158,11 @@ impl Remote {
             Ok((status, read.map_err(|_| Failure::cannot(format!("the answer is not JSON ({status})")))?))
         })
     }
+}
+
+/// The error would show the whole URL, which may have a password.
+fn no_answer(error: reqwest::Error) -> Failure {
+    Failure::cannot(format!("no server answers there: {}", error.without_url()))
 }
 
 /// The body of a server's answer, which may be another server than the user believes.

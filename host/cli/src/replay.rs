@@ -4,11 +4,11 @@ use std::{
     collections::HashMap,
     fs,
     io::{self, BufRead as _},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
-use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
+use assay_domain::{Digest, Freshness, ModelKind, ModelRef, ModelVersion};
 use assay_registry::{BoostModel, Chosen, CreditModel, Limits, Model, OfKind, REMOVED, standalone};
 use assay_store::{OpenError, Store, config::Backend};
 use clap::Args;
@@ -42,11 +42,7 @@ pub(super) struct Replay {
 pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
     let config = replay.server.file.load()?;
     let records = Records::open(&config, &replay.server)?;
-    let mut shelf = Shelf {
-        limits: Limits { instances: 1, ..config.models.limits() },
-        folder: &config.models.shelf,
-        models: HashMap::new(),
-    };
+    let mut shelf = Shelf::of(&config);
     let (mut same, mut all) = (0_usize, 0_usize);
     for id in ids(&replay.ids)? {
         let parsed: ScoreId = id.parse().map_err(Failure::cannot)?;
@@ -65,6 +61,49 @@ pub(super) fn run(replay: &Replay) -> Result<(), Failure> {
 /// The record of one served score.
 pub(super) fn recorded(id: &ScoreId, config: &Config, server: &Server) -> Result<ServedRecord, Failure> {
     Records::open(config, server)?.get(id)
+}
+
+/// Recorded scores of one version computed again, a line of JSON for each.
+pub(super) fn lines(
+    ids: &[ScoreId],
+    version: &ModelVersion,
+    config: &Config,
+    server: &Server,
+) -> Result<Vec<u8>, Failure> {
+    let records = Records::open(config, server)?;
+    let mut shelf = Shelf::of(config);
+    let mut lines = String::new();
+    for id in ids {
+        let record = records.get(id)?;
+        if record.model.version != *version {
+            return Err(Failure::no(format!("{id} is a score of {}, not of {version}", record.model.version)));
+        }
+        let replayed = shelf.replay(&record).map_err(|why| Failure::cannot(format!("{id}: {why}")))?;
+        lines += &replayed.json(&id.to_string())?;
+        lines.push('\n');
+    }
+    Ok(lines.into_bytes())
+}
+
+/// The bytes of a component of the shelf, or of those removed from it, by their digest in hex.
+pub(super) fn component(folder: &Path, limits: &Limits, digest: &str) -> Result<Vec<u8>, Failure> {
+    let found = files(folder, limits).map_err(Failure::cannot)?.find_map(|path| {
+        let bytes = fs::read(path).ok()?;
+        (Digest(Sha256::digest(&bytes).into()).to_string() == digest).then_some(bytes)
+    });
+    found.ok_or_else(|| Failure::no(format!("SHA-256 {digest} is not on the shelf {}", folder.display())))
+}
+
+/// The files that can be components, those removed from the shelf last.
+fn files(folder: &Path, limits: &Limits) -> Result<impl Iterator<Item = PathBuf>, String> {
+    let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", folder.display());
+    let removed = fs::read_dir(folder.join(REMOVED)).into_iter().flatten();
+    let largest = limits.largest_file() as u64;
+    let all = fs::read_dir(folder).map_err(unreadable)?.chain(removed).flatten().map(|entry| entry.path());
+    Ok(all.filter(move |path| {
+        let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= largest);
+        is_small && path.extension().is_some_and(|extension| extension == "wasm")
+    }))
 }
 
 fn ids(given: &[String]) -> Result<Vec<String>, Failure> {
@@ -127,7 +166,12 @@ struct Shelf<'a> {
     models: HashMap<Digest, Arc<Model>>,
 }
 
-impl Shelf<'_> {
+impl<'a> Shelf<'a> {
+    fn of(config: &'a Config) -> Self {
+        let limits = Limits { instances: 1, ..config.models.limits() };
+        Self { limits, folder: &config.models.shelf, models: HashMap::new() }
+    }
+
     fn replay(&mut self, record: &ServedRecord) -> Result<Replayed, String> {
         let credit: CreditModel = self.load(record.model.digest)?;
         let boost = record.boost.as_ref().map(|boost| self.load::<BoostModel>(boost.model.digest)).transpose()?;
@@ -168,15 +212,7 @@ impl Shelf<'_> {
         if let Some(model) = self.models.get(&digest) {
             return typed(model);
         }
-        let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.folder.display());
-        let removed = fs::read_dir(self.folder.join(REMOVED)).into_iter().flatten();
-        for entry in fs::read_dir(self.folder).map_err(unreadable)?.chain(removed) {
-            let path = entry.map_err(unreadable)?.path();
-            let small =
-                fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.largest_file() as u64);
-            if !small || path.extension().is_none_or(|extension| extension != "wasm") {
-                continue;
-            }
+        for path in files(self.folder, &self.limits)? {
             let Ok(bytes) = fs::read(&path) else { continue };
             if Digest(Sha256::digest(&bytes).into()) == digest {
                 let model = standalone(&bytes, &self.limits).map_err(|error| format!("{}: {error}", path.display()))?;

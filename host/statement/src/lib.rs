@@ -10,6 +10,7 @@ mod blocks;
 mod content;
 mod evidence;
 mod features_digest;
+mod manifest;
 mod signers;
 
 pub use attest::{Domain, NotSigned, Signed, Statement, Term, Unreadable};
@@ -17,4 +18,5 @@ pub use blocks::root as blocks_root;
 pub use content::{ClaimedRate, Content, SCHEMA, schema_uid};
 pub use evidence::{Difference, Evidence, EvidenceModel};
 pub use features_digest::{canonical, digest as features_digest};
+pub use manifest::{FileDigests, Manifest, ManifestSignature};
 pub use signers::{Refused, Schema, Signer, Signers};

@@ -11,6 +11,7 @@ mod console;
 mod contract;
 mod crowd;
 mod documentation;
+mod dossier;
 mod economy;
 mod errors;
 mod failover;

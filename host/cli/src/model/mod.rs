@@ -3,6 +3,7 @@
 
 mod card;
 mod dev;
+pub(crate) mod dossier;
 mod expect;
 mod inspect;
 mod oci;
@@ -243,6 +244,11 @@ pub enum Command {
     ///
     /// What is not given is removed; without any part, the command shows the split of a running server.
     Split(split::Arguments),
+    /// Write a validation pack of a model in service: its card, outcomes, shadow, audit log and recomputed scores, in one
+    /// archive signed with attestation.signer
+    ///
+    /// `assay verify FILE` checks the archive offline. A part that cannot be had is named with the reason.
+    Dossier(Box<dossier::Arguments>),
     /// Make the previous champion the champion again, on a running server
     Rollback {
         /// credit, boost, sybil or sandbox
@@ -303,6 +309,7 @@ fn remote(command: Command) -> Result<(), Failure> {
             change_roles(&server, Method::PUT, kind, "challengers", &body)
         }
         Command::Split(arguments) => split::run(&arguments),
+        Command::Dossier(arguments) => dossier::run(&arguments),
         Command::Rollback { kind, why, server } => {
             change_roles(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
         }

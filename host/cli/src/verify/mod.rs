@@ -3,6 +3,7 @@
 mod chains;
 mod differences;
 mod model;
+mod pack;
 mod report;
 
 use std::{
@@ -18,14 +19,17 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 
 use self::report::{Report, Step};
-use super::{ConfigFile, Failure, endpoint::Endpoint};
+use super::{ConfigFile, Failure, endpoint::Endpoint, model::dossier::archive};
 
 /// The largest statement and list of signers, in bytes.
 const STATEMENT: u64 = 256 << 10;
+/// The largest validation pack, and the bytes that show that a file is one.
+const ARCHIVE: u64 = 256 << 20;
+const ARCHIVE_HEAD: u64 = 512;
 /// The largest evidence.
 const EVIDENCE: u64 = 32 << 20;
 
-/// Verify a signed statement of a score, and recompute the score
+/// Verify a signed statement of a score, and recompute the score; or verify a validation pack of `assay model dossier`
 ///
 /// Prints a line for each step. Without --evidence, only the signature and the term are checked; with --component, the
 /// model is run on the features; with --rpc or --config, the chains are read again at the blocks of the evidence, which
@@ -37,7 +41,7 @@ const EVIDENCE: u64 = 32 << 20;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Verify {
-    /// The statement: the response of POST /api/v2/score/address/{address}/attestation
+    /// The statement: the response of POST /api/v2/score/address/{address}/attestation; or a validation pack
     statement: PathBuf,
     /// The evidence: the response of GET /api/v2/score/{id}/evidence
     #[arg(long, value_name = "FILE")]
@@ -66,6 +70,11 @@ pub(super) struct Verify {
 }
 
 pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
+    if let Some(bytes) = archived(&verify.statement)? {
+        let mut report = Report::default();
+        pack::steps(&mut report, &bytes, verify.signer)?;
+        return report.finish(verify.json);
+    }
     let signed: Signed = read(&verify.statement, STATEMENT)?;
     let signers: Option<Signers> = verify.signers.as_deref().map(|file| read(file, STATEMENT)).transpose()?;
     let evidence: Option<Evidence> = verify.evidence.as_deref().map(|file| read(file, EVIDENCE)).transpose()?;
@@ -89,6 +98,19 @@ pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
         }
     }
     report.finish(verify.json)
+}
+
+/// The bytes of a validation pack; `None` if the file is none.
+fn archived(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let cannot = |error: std::io::Error| Failure::cannot(format!("{} cannot be read: {error}", file.display()));
+    let mut bytes = Vec::new();
+    let mut opened = File::open(file).map_err(cannot)?;
+    opened.by_ref().take(ARCHIVE_HEAD).read_to_end(&mut bytes).map_err(cannot)?;
+    if !archive::is_archive(&bytes) {
+        return Ok(None);
+    }
+    opened.take(ARCHIVE).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(Some(bytes))
 }
 
 fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {

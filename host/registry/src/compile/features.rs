@@ -3,12 +3,11 @@
 use wasmparser::{Validator, WasmFeatures};
 
 /// The features that are switched off: their names, and what turns them off in a toolchain.
-const OFF: [(WasmFeatures, &str, &str); 8] = [
+const OFF: [(WasmFeatures, &str, &str); 7] = [
     (WasmFeatures::THREADS, "threads (shared memory and atomics)", "without `-pthread` and `+atomics`"),
     (WasmFeatures::LEGACY_EXCEPTIONS, "exceptions in their old form", "without `-fwasm-exceptions`"),
     (WasmFeatures::EXCEPTIONS, "exceptions", "without `-fwasm-exceptions` and `+exception-handling`"),
     (WasmFeatures::GC, "garbage collection (structs and arrays)", "in a language with its own memory"),
-    (WasmFeatures::FUNCTION_REFERENCES, "typed function references", "without `+gc` and typed references"),
     (WasmFeatures::WIDE_ARITHMETIC, "wide arithmetic", "without `+wide-arithmetic`"),
     (WasmFeatures::CUSTOM_PAGE_SIZES, "custom page sizes", "with pages of 64 KiB"),
     (WasmFeatures::STACK_SWITCHING, "stack switching", "without continuations"),
@@ -37,7 +36,6 @@ mod tests {
             ("(memory 1) (func (result i32) i32.const 0 i32.const 1 memory.atomic.notify)", "threads"),
             ("(tag $t) (func throw $t)", "exceptions, which models do not have. Build it without `-fwasm-exceptions`"),
             ("(type (struct (field i32)))", "garbage collection"),
-            ("(func (param (ref func)))", "typed function references"),
             ("(memory 1 (pagesize 1))", "custom page sizes"),
             (
                 "(func (param i64 i64) (result i64 i64) local.get 0 local.get 1 local.get 0 local.get 1 i64.add128)",
@@ -52,7 +50,9 @@ mod tests {
             assert!(said.contains("it uses ") && said.contains(words), "{inside}: {said}");
         }
         // What models may use, is not blamed.
-        for inside in ["(memory 1) (memory 1)", "(memory i64 1)", "(func $f return_call $f)"] {
+        for inside in
+            ["(memory 1) (memory 1)", "(memory i64 1)", "(func $f return_call $f)", "(func (param (ref func)))"]
+        {
             let bytes = wat::parse_str(format!(
                 "(component (core module {inside}) (instance $i) (export \"assay:model/credit@2.0.0\" (instance $i)))"
             ));
