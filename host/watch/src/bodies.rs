@@ -56,6 +56,8 @@ pub(crate) struct WatchBody {
     every_s: u64,
     /// Whether the first evaluation fires if a bound is crossed already.
     fires_at_once: bool,
+    /// Whether events of a score have its signed statement.
+    statement: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Moment,
     #[schema(value_type = String, format = DateTime)]
@@ -203,6 +205,7 @@ impl WatchBody {
             when: triggers.map(|(trigger, state)| TriggerBody::of(trigger, state)).collect(),
             every_s: record.every.as_secs(),
             fires_at_once: record.fires_at_once,
+            statement: record.statement,
             created_at: Moment(record.created_at),
             until: Moment(record.until),
             evaluated_at: state.evaluated_at.map(Moment),

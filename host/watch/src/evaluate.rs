@@ -8,11 +8,10 @@ use serde_json::json;
 
 use crate::{
     event::Told,
+    evidence::Fields,
     group::GroupReading,
-    measures::ScoreReading,
-    records::{self, Ended, EventRecord, StateRecord, WatchRecord},
-    series::{Change, Round, TriggerState, What},
-    trigger::Trigger,
+    records::{self, Ended, EventRecord, StateRecord},
+    series::{Round, TriggerState},
     watches::{Watch, WatchesInner},
 };
 use assay_access::Lapse;
@@ -105,9 +104,16 @@ impl WatchesInner {
             };
             let observed = of_trigger.observe(trigger, &round, &mut state.next);
             settled.extend(observed.settled);
-            for change in observed.changes {
-                let evidence = self.evidence(record, trigger, &change, found, read).await?;
-                events.push(told.of(trigger, &change, evidence.as_deref()));
+            let mut changes = observed.changes;
+            if let Some(found) = found {
+                self.locate(found, &mut changes).await;
+            }
+            for change in changes {
+                let evidence = match found {
+                    Some(found) => self.evidence(record, trigger, &change, (found, read)).await?,
+                    None => Fields::new(),
+                };
+                events.push(told.of(trigger, &change, evidence));
             }
         }
         state.evaluated_at = Some(read.now);
@@ -145,29 +151,6 @@ impl WatchesInner {
             metrics::counter!("assay_watch_events_total", "type" => event.kind).increment(1);
         }
         Ok(Evaluated::Stored { state, told })
-    }
-
-    /// The id of the score behind `change`, which is recorded now.
-    async fn evidence(
-        &self,
-        watch: &WatchRecord,
-        trigger: &Trigger,
-        change: &Change,
-        address: Option<Address>,
-        read: &GroupReading,
-    ) -> Result<Option<String>, StoreError> {
-        let is_of_value = matches!(
-            change.what,
-            What::Crossed { .. } | What::Cleared { .. } | What::RangeChanged { .. } | What::ModelChanged { .. }
-        );
-        if !trigger.measure.is_scored() || !is_of_value {
-            return Ok(None);
-        }
-        let score = address.and_then(|address| read.score(watch, trigger, address));
-        let Some(ScoreReading::Scored { scored, features, .. }) = score else { return Ok(None) };
-        let owner = (watch.owner.as_str(), watch.by.as_str());
-        let id = self.scoring.record((scored, features), owner, self.settings.keep).await?;
-        Ok(Some(id.to_string()))
     }
 
     /// Ends a watch, and forgets it once its events have expired.

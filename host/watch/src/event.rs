@@ -3,13 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    reading::Sample,
+    evidence::Fields,
+    reading::{Liquidated, Sample},
     records::{EventRecord, WatchRecord, event_id},
     series::{Change, What},
     trigger::Trigger,
 };
 use assay_domain::{Address, ReadBlock, Time};
 
+/// Maximum size of a body, which Standard Webhooks advises.
+const MOST_BYTES: usize = 20_000;
 /// Unread parts that one event names.
 const MOST_NAMED: usize = 10;
 
@@ -46,8 +49,8 @@ impl Told<'_> {
         EventRecord { seq, kind: format!("watch.{kind}"), at: self.now, data: data.into() }
     }
 
-    /// The event of `change`. `evidence` is the id of the score behind it.
-    pub(crate) fn of(&self, trigger: &Trigger, change: &Change, evidence: Option<&str>) -> EventRecord {
+    /// The event of `change`, with what explains it.
+    pub(crate) fn of(&self, trigger: &Trigger, change: &Change, evidence: Fields) -> EventRecord {
         let measure = trigger.measure;
         let sample = |sample: &Sample| {
             let value = measure.shown(sample.value);
@@ -60,8 +63,6 @@ impl Told<'_> {
                 // An event of a block that can still be reorganised may be retracted.
                 "final": false,
                 "model_version": after.version.as_ref().map(|version| version.as_str().to_owned()),
-                "score_id": evidence,
-                "evidence": evidence.map(|id| format!("/api/v2/score/{id}")),
             })
         };
         let (kind, series, more) = match &change.what {
@@ -69,7 +70,7 @@ impl Told<'_> {
             What::Cleared { series, before, after } => ("cleared", series.as_str(), values(Some(before), after)),
             What::RangeChanged { before, after } => ("range_changed", "", values(Some(before), after)),
             What::Liquidated { series, before, after, liquidation } => {
-                let found = liquidation.as_ref().map(|found| json!({ "at": moment(found.at), "usd": found.usd }));
+                let found = liquidation.as_ref().map(|found| liquidated(found, after));
                 ("liquidated", series.as_str(), with(values(Some(before), after), [("liquidation", found.into())]))
             }
             What::Stale { unread, since } => {
@@ -96,9 +97,21 @@ impl Told<'_> {
             data.insert("side".into(), bounds.map(|(side, _)| side).into());
             data.insert("bound".into(), bounds.map_or(Value::Null, |(_, (at, _))| shown(at)));
             data.insert("clear".into(), bounds.map_or(Value::Null, |(_, (_, clear))| shown(clear)));
+            data.extend(evidence);
         }
+        record.shorten();
         record
     }
+}
+
+/// A liquidation that was read with `after`. Its place in the chain is null if its log was not found.
+fn liquidated(found: &Liquidated, after: &Sample) -> Value {
+    let chain_id = after.blocks.first().map(|block| block.chain_id);
+    let block = found.log.as_ref().zip(chain_id).map(
+        |(log, chain_id)| json!({ "chain_id": chain_id, "number": log.block, "hash": log.block_hash.to_string() }),
+    );
+    let transaction = found.log.map(|log| log.transaction.to_string());
+    json!({ "at": moment(found.at), "usd": found.usd, "block": block, "transaction_hash": transaction })
 }
 
 fn blocks(blocks: &[ReadBlock]) -> Value {
@@ -111,6 +124,18 @@ impl EventRecord {
     /// The body of the event: that of Standard Webhooks.
     pub(crate) fn body(&self) -> Value {
         json!({ "type": self.kind, "timestamp": moment(self.at), "data": self.data })
+    }
+
+    /// Leaves out what only explains the event, the largest first, while its body is not below [`MOST_BYTES`].
+    fn shorten(&mut self) {
+        for field in ["statement", "changes", "reasons"] {
+            if self.body().to_string().len() < MOST_BYTES {
+                return;
+            }
+            if let Value::Object(data) = &mut self.data {
+                data.remove(field);
+            }
+        }
     }
 
     /// The block of the event is final.
