@@ -18,6 +18,7 @@ export interface Answers {
     "put admin/models/{kind}/split": Split;
     "get admin/scores/{id}": AuditedProvenance;
     "get admin/status": Status;
+    "get admin/watches": WatchesOfKeys;
     "get agents": Agents;
     "get agents/search": FoundAgents;
     "get agents/{agent_id}": Agent;
@@ -657,6 +658,7 @@ export interface components {
             address: string;
             every_s?: number | null;
             fires_at_once?: boolean | null;
+            statement?: boolean | null;
             until?: string | null;
             url?: string | null;
             when: components["schemas"]["NewWatchTrigger"][];
@@ -1243,7 +1245,9 @@ export interface components {
             id: string;
             last_event: number;
             next_check_at?: string | null;
+            reason?: string | null;
             state: string;
+            statement: boolean;
             subject: string;
             until: string;
             when: components["schemas"]["WatchTrigger"][];
@@ -1255,6 +1259,9 @@ export interface components {
             until?: string | null;
             url?: string | null;
             when?: components["schemas"]["NewWatchTrigger"][] | null;
+        };
+        WatchCurrentEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            since: string;
         };
         WatchDelivery: {
             attempts: number;
@@ -1272,22 +1279,99 @@ export interface components {
             outcome: string;
             took_ms: number;
         };
+        WatchEndedEvent: components["schemas"]["WatchEventSource"] & {
+            reason: string;
+        };
         WatchEvent: {
             data: Record<string, never>;
             timestamp: string;
             type: string;
+        };
+        WatchEventBlock: {
+            chain_id: number;
+            hash: string;
+            number: number;
+        };
+        WatchEventChanges: {
+            steps: Record<string, never>[];
+            target: unknown;
+        };
+        WatchEventEvidence: {
+            changes?: components["schemas"]["WatchEventChanges"];
+            clamp?: Record<string, never>;
+            evidence?: string;
+            reason_codes?: string;
+            reasons?: Record<string, never>[];
+            score_id?: string;
+            statement?: Record<string, never>;
+        };
+        WatchEventSource: {
+            address?: string | null;
+            id: string;
+            seq: number;
+            subject: string;
+            watch_id: string;
+        };
+        WatchEventTrigger: {
+            bound?: unknown;
+            clear?: unknown;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            side?: string | null;
+        };
+        WatchEventValue: {
+            at: string;
+            blocks: components["schemas"]["WatchEventBlock"][];
+            value?: unknown;
+        };
+        WatchEventValues: {
+            after: components["schemas"]["WatchEventValue"];
+            before?: components["schemas"]["WatchEventValue"] | null;
+            final: boolean;
+            model_version?: string | null;
         };
         WatchEvents: {
             events: components["schemas"]["WatchEvent"][];
             last: number;
             more: boolean;
         };
+        WatchLiquidatedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & {
+            liquidation?: components["schemas"]["WatchLiquidation"] | null;
+        };
+        WatchLiquidation: {
+            at: string;
+            block?: components["schemas"]["WatchEventBlock"] | null;
+            transaction_hash?: string | null;
+            usd?: number | null;
+        };
         /** @enum {string} */
         WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchModelChangedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & components["schemas"]["WatchEventEvidence"] & {
+            fired: boolean;
+            model_version_before?: string | null;
+        };
+        WatchMovedEvent: components["schemas"]["WatchEventSource"] & {
+            after: string;
+            before: string;
+        };
+        WatchOfKey: {
+            key: string;
+            watch: components["schemas"]["Watch"];
+        };
         WatchReplay: {
             from: number;
             to?: number | null;
         };
+        WatchRetractedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            after: components["schemas"]["WatchEventValue"];
+            retracts: string;
+        };
+        WatchStaleEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            since: string;
+            unread: string[];
+            unread_count: number;
+        };
+        WatchTestEvent: components["schemas"]["WatchEventSource"];
         WatchTrigger: {
             bound?: unknown;
             clear?: unknown;
@@ -1308,6 +1392,11 @@ export interface components {
             model_version?: string | null;
             value?: unknown;
         };
+        WatchValueEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & components["schemas"]["WatchEventEvidence"];
+        WatchVerifyEvent: {
+            challenge: string;
+            watch_id: string;
+        };
         WatchWithSecret: {
             secret?: string;
             watch: components["schemas"]["Watch"];
@@ -1317,6 +1406,12 @@ export interface components {
             page: number;
             total: number;
             watches: components["schemas"]["Watch"][];
+        };
+        WatchesOfKeys: {
+            limit: number;
+            page: number;
+            total: number;
+            watches: components["schemas"]["WatchOfKey"][];
         };
         WeighedFactor: {
             description?: string | null;
@@ -1523,16 +1618,36 @@ export type VersionText = components['schemas']['VersionText'];
 export type Violation = components['schemas']['Violation'];
 export type Watch = components['schemas']['Watch'];
 export type WatchChange = components['schemas']['WatchChange'];
+export type WatchCurrentEvent = components['schemas']['WatchCurrentEvent'];
 export type WatchDelivery = components['schemas']['WatchDelivery'];
 export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt'];
+export type WatchEndedEvent = components['schemas']['WatchEndedEvent'];
 export type WatchEvent = components['schemas']['WatchEvent'];
+export type WatchEventBlock = components['schemas']['WatchEventBlock'];
+export type WatchEventChanges = components['schemas']['WatchEventChanges'];
+export type WatchEventEvidence = components['schemas']['WatchEventEvidence'];
+export type WatchEventSource = components['schemas']['WatchEventSource'];
+export type WatchEventTrigger = components['schemas']['WatchEventTrigger'];
+export type WatchEventValue = components['schemas']['WatchEventValue'];
+export type WatchEventValues = components['schemas']['WatchEventValues'];
 export type WatchEvents = components['schemas']['WatchEvents'];
+export type WatchLiquidatedEvent = components['schemas']['WatchLiquidatedEvent'];
+export type WatchLiquidation = components['schemas']['WatchLiquidation'];
 export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchModelChangedEvent = components['schemas']['WatchModelChangedEvent'];
+export type WatchMovedEvent = components['schemas']['WatchMovedEvent'];
+export type WatchOfKey = components['schemas']['WatchOfKey'];
 export type WatchReplay = components['schemas']['WatchReplay'];
+export type WatchRetractedEvent = components['schemas']['WatchRetractedEvent'];
+export type WatchStaleEvent = components['schemas']['WatchStaleEvent'];
+export type WatchTestEvent = components['schemas']['WatchTestEvent'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
 export type WatchValue = components['schemas']['WatchValue'];
+export type WatchValueEvent = components['schemas']['WatchValueEvent'];
+export type WatchVerifyEvent = components['schemas']['WatchVerifyEvent'];
 export type WatchWithSecret = components['schemas']['WatchWithSecret'];
 export type Watches = components['schemas']['Watches'];
+export type WatchesOfKeys = components['schemas']['WatchesOfKeys'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
 export type WhatIf = components['schemas']['WhatIf'];
 export type WhatIfRequest = components['schemas']['WhatIfRequest'];

@@ -75,7 +75,7 @@ impl Watches {
             }
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
-                return Ok(Watch { record, state: found.state, delivery });
+                return Ok(Watch { record, state: found.state, delivery, saved: None });
             }
         }
         Err(WatchError::Contended)

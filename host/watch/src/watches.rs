@@ -77,6 +77,21 @@ pub(crate) struct Watch {
     pub record: WatchRecord,
     pub state: StateRecord,
     pub delivery: DeliveryRecord,
+    /// The state in the store, if `state` is a later one.
+    pub saved: Option<Box<StateRecord>>,
+}
+
+impl Watch {
+    /// The state in the store.
+    pub(crate) fn saved(&self) -> &StateRecord {
+        self.saved.as_deref().unwrap_or(&self.state)
+    }
+
+    /// Takes a later state, which is not in the store.
+    pub(crate) fn advance(&mut self, state: StateRecord) {
+        let before = std::mem::replace(&mut self.state, state);
+        self.saved.get_or_insert_with(|| Box::new(before));
+    }
 }
 
 /// Why a watch is not created or changed.
@@ -211,7 +226,7 @@ impl Watches {
             return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
         }
         self.0.requested.notify_one();
-        Ok(Watch { record, state: StateRecord::default(), delivery: DeliveryRecord::default() })
+        Ok(Watch { record, state: StateRecord::default(), delivery: DeliveryRecord::default(), saved: None })
     }
 
     /// The watch of `owner` with this id.
@@ -223,7 +238,7 @@ impl Watches {
         let record = record.filter(|record| record.owner == owner).ok_or(WatchError::Unknown)?;
         let state = self.0.store.get(&records::state(id)).await?.unwrap_or_default();
         let delivery = self.0.store.get(&records::delivery(id)).await?.unwrap_or_default();
-        Ok(Watch { record, state, delivery })
+        Ok(Watch { record, state, delivery, saved: None })
     }
 
     /// One page of the watches of `owner`, oldest first, and the number of all.
@@ -251,7 +266,8 @@ impl Watches {
         let deliveries = store.get_many(&ids.iter().copied().map(records::delivery).collect::<Vec<_>>()).await?;
         let all = watches.into_iter().zip(states).zip(deliveries);
         let whole = all.filter_map(|((record, state), delivery)| {
-            Some(Watch { record: record?, state: state.unwrap_or_default(), delivery: delivery.unwrap_or_default() })
+            let (state, delivery) = (state.unwrap_or_default(), delivery.unwrap_or_default());
+            Some(Watch { record: record?, state, delivery, saved: None })
         });
         Ok(whole.collect())
     }

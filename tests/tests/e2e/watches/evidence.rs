@@ -19,6 +19,25 @@ async fn repay(market: &mut Market, dollars: u64) {
     market.chain.call(wallet("ada"), market.comet, &call).await.expect("the debt is repaid");
 }
 
+/// The event that `watches.md` shows.
+fn in_the_manual() -> Value {
+    let manual = include_str!("../../../../host/docs/watches.md");
+    let block = manual.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    serde_json::from_str(block.expect("an event")).expect("JSON")
+}
+
+/// The fields of a value, with the kinds of theirs.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), shape(value))).collect(),
+        Value::Array(all) => all.iter().map(shape).collect(),
+        Value::Null => Value::Null,
+        Value::String(_) => json!("text"),
+        Value::Number(_) => json!("number"),
+        Value::Bool(_) => json!("flag"),
+    }
+}
+
 #[test]
 fn a_crossing_says_the_smallest_repayment_that_clears_it() {
     run(async {
@@ -35,6 +54,7 @@ fn a_crossing_says_the_smallest_repayment_that_clears_it() {
         assert_eq!(debt["data"]["changes"]["steps"][0]["change"]["repay"]["usd"], 200.0, "{debt}");
         market.price((2_000.0 * 1.25 / start) as u64).await;
         let crossed = told(&api, &watch, 2).await.remove(1);
+        assert_eq!(shape(&in_the_manual()), shape(&crossed), "the event in the manual is a real one");
         let changes = &crossed["data"]["changes"];
         let step = &changes["steps"][0];
         assert_eq!((&changes["target"], &step["kind"], &step["reaches"]), (&json!(1.4), &json!("repay"), &json!(true)));
@@ -86,7 +106,7 @@ fn an_event_of_a_score_has_its_reasons_its_changes_and_its_statement() {
         let data = &event["data"];
         assert!(data["reasons"].as_array().is_some_and(|all| !all.is_empty()), "{event}");
         let steps = data["changes"]["steps"].as_array().expect("steps");
-        assert_eq!((steps.len(), &data["changes"]["target"]), (3, &json!(1_000)), "{event}");
+        assert_eq!((steps.len(), data["changes"]["target"].as_f64()), (3, Some(1_000.0)), "{event}");
         // The evidence has the same score, and the statement commits to it.
         let evidence = api.get(data["evidence"].as_str().expect("a path")).await.ok();
         assert_eq!((&evidence["score"], &evidence["reasons"]), (&data["after"]["value"], &data["reasons"]));
