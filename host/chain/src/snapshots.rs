@@ -246,8 +246,8 @@ impl Chains {
         client(&self.inner.chains, id)
     }
 
-    /// The liquidations of `wallet` in blocks `from` to `to` of the market at `market` on the chain `id`, in chain order; `None` if
-    /// they could not be read. The requests wait until no other request is waiting.
+    /// The liquidations of `wallet` in blocks `from` to `to` of the market at `market` on the chain `id`, in chain
+    /// order; `None` if they could not be read. The requests wait until no other request is waiting.
     pub async fn liquidations(
         &self,
         (id, market): (ChainId, Address),

@@ -77,8 +77,8 @@ impl Scoring {
         cards.reasons(&self.inner.registry, scored).await
     }
 
-    /// The liquidations of `wallet` in the blocks `blocks` of a market, both included, in chain order; `None` if they could not be
-    /// read.
+    /// The liquidations of `wallet` in these blocks of a market, both included, in chain order; `None` if they could not
+    /// be read.
     pub async fn liquidations(
         &self,
         market: (ChainId, Address),
