@@ -22,6 +22,7 @@ mod snapshots;
 mod tolerances;
 
 pub use assay_index::follow::IndexState;
+pub use assay_lending::LiquidationLog;
 pub use names::{NameError, NameSource};
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
 pub use snapshots::{Chains, PastBlock, Read, Settings};

@@ -29,6 +29,7 @@ use assay_domain::{
     Address, ChainId, ExposureClass, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix,
 };
 use assay_evm::{
+    Span,
     client::{Block, Client},
     config::Outbound,
     endpoint,
@@ -39,7 +40,7 @@ use assay_index::{
     Index,
     follow::{IndexState, LazyIndex},
 };
-use assay_lending::Rest;
+use assay_lending::{LiquidationLog, Rest};
 use assay_store::Store;
 use assay_tasks::Tracker;
 use assay_trace::TRACE;
@@ -243,6 +244,19 @@ impl Chains {
     /// The client of a chain; `None` if it is not configured.
     pub fn client(&self, id: ChainId) -> Option<Client> {
         client(&self.inner.chains, id)
+    }
+
+    /// The liquidations of `wallet` in blocks `from` to `to` of the market at `market` on the chain `id`, in chain
+    /// order; `None` if they could not be read. The requests wait until no other request is waiting.
+    pub async fn liquidations(
+        &self,
+        (id, market): (ChainId, Address),
+        wallet: Address,
+        (from, to): (u64, u64),
+    ) -> Option<Vec<LiquidationLog>> {
+        let chain = self.inner.chains.iter().find(|chain| chain.id() == id)?;
+        let read = chain.lending().liquidations(market, wallet, Span { from, to }).await;
+        read.inspect_err(|fault| tracing::debug!(chain = id, %fault, "liquidations were not found")).ok().flatten()
     }
 
     /// The dollar price of the native currency of a chain, by its feed; `None` if no feed gives one now.

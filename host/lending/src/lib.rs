@@ -10,6 +10,7 @@ mod history;
 mod jobs;
 mod lending_read;
 mod limits;
+mod liquidations;
 mod market;
 mod pauses;
 mod position;
@@ -29,6 +30,7 @@ pub use history::reader::{Reader, Recent};
 pub use history::scan::{Mark, Scan, WalletEntries};
 pub use jobs::{History, Jobs, Rest, StoredHistory};
 pub use lending_read::{KnownHistory, KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
+pub use liquidations::LiquidationLog;
 pub use market::{Market, has_aliases, owes_in_vaults};
 pub use position::terms_cache::{ChainTerms, SharedTerms, TermsCache, hints};
 pub use protocols::{

@@ -9,7 +9,8 @@ use std::{
 use futures::{StreamExt, stream};
 
 use super::{Answering, Scoring, ScoringError, score::active, several::TOGETHER};
-use assay_domain::{Address, B256, ChainId, Claimed, ReadBlock, Snapshot, Time, features::Features};
+use assay_chain::LiquidationLog;
+use assay_domain::{Address, B256, ChainId, Claimed, ReadBlock, Reasons, Snapshot, Time, features::Features};
 use assay_rollout::{Inputs, ScoreId, Scored, cards::Cards};
 use assay_store::StoreError;
 
@@ -22,16 +23,27 @@ pub struct Canonical {
     pub answered: HashSet<ChainId>,
 }
 
+/// A snapshot that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedSnapshot {
+    pub wallet: Address,
+    /// The moment after which it was read.
+    pub since: Time,
+    /// With the blocks of the first and the last transaction, from which a statement can be verified.
+    pub exact: bool,
+}
+
 impl Scoring {
-    /// The snapshot of each wallet, read after its moment, in the order given. They share requests, and are read at one
+    /// The snapshot of each wallet, in the order given. They share requests, and are read at one
     /// block of each chain.
-    pub async fn snapshots(&self, wallets: &[(Address, Time)]) -> Vec<Arc<Snapshot>> {
+    pub async fn snapshots(&self, wallets: &[WantedSnapshot]) -> Vec<Arc<Snapshot>> {
         let together = if wallets.len() > 1 { self.together() } else { self.clone() };
-        let read = |(wallet, since): (Address, Time)| {
+        let read = |WantedSnapshot { wallet, since, exact }: WantedSnapshot| {
             let chains = together.chains.clone();
             async move {
-                let known = chains.snapshot(wallet).await.snapshot;
-                if known.as_of >= since { known } else { chains.current_snapshot(wallet).await.snapshot }
+                let known = chains.snapshot(wallet).await;
+                let read = if known.snapshot.as_of >= since { known } else { chains.current_snapshot(wallet).await };
+                if exact { chains.exactly(read).await.snapshot } else { read.snapshot }
             }
         };
         stream::iter(wallets.iter().copied().map(read)).buffered(TOGETHER).collect().await
@@ -50,6 +62,30 @@ impl Scoring {
         let features = Arc::new(assay_domain::features::features(&snapshot));
         let assessment = answering.model.score(&features)?;
         Ok((Arc::new(self.scored(answering, &snapshot, &features, assessment)), features))
+    }
+
+    /// The score with its words, if the model gives them.
+    pub fn in_words(&self, answering: &Answering, scored: &Arc<Scored>, features: &Features) -> Arc<Scored> {
+        match answering.model.explain(features, &scored.assessment) {
+            Ok(assessment) => Arc::new(Scored { assessment, ..Scored::clone(scored) }),
+            Err(_) => scored.clone(),
+        }
+    }
+
+    /// The principal reasons of a score with words.
+    pub async fn reasons(&self, cards: &Cards, scored: &Scored) -> Option<Reasons> {
+        cards.reasons(&self.inner.registry, scored).await
+    }
+
+    /// The liquidations of `wallet` in these blocks of a market, both included, in chain order; `None` if they could not
+    /// be read.
+    pub async fn liquidations(
+        &self,
+        market: (ChainId, Address),
+        wallet: Address,
+        blocks: (u64, u64),
+    ) -> Option<Vec<LiquidationLog>> {
+        self.chains.liquidations(market, wallet, blocks).await
     }
 
     /// Records a score of [`unrecorded`](Self::unrecorded) for at least `lifetime`, and returns its id for `owner`.

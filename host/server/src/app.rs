@@ -117,7 +117,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     payments.x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
-    let watches = watches(config, (&store, &access), &scoring, &cards).await?;
+    let watches = watches(config, (&store, &access), (&scoring, &cards, &attestor)).await?;
     if !config.sandbox && !config.chains.is_empty() {
         watches.start(&tasks.spawner());
     }
@@ -236,8 +236,7 @@ fn chain_names(config: &Config) -> BTreeMap<ChainId, String> {
 async fn watches(
     config: &Config,
     (store, access): (&Store, &Access),
-    scoring: &Scoring,
-    cards: &Arc<Cards>,
+    (scoring, cards, attestor): (&Scoring, &Arc<Cards>, &Option<Arc<Attestor>>),
 ) -> Result<Watches, StoreError> {
     let outbound = Outbound { timeout: config.watches.delivery_timeout, ..config.outbound.clone() };
     let market = |chain: ChainId, market: &MarketConfig| MarketName {
@@ -253,7 +252,7 @@ async fn watches(
             .flat_map(|chain| chain.markets.iter().map(move |of| market(chain.id, of)))
             .collect(),
     };
-    let service = (scoring.clone(), cards.clone());
+    let service = (scoring.clone(), cards.clone(), attestor.clone());
     let settings = (config.watches.clone(), chains);
     Watches::open((store.clone(), access.clone()), service, settings, Guarded::new(&outbound), config.http.max_waiting)
         .await

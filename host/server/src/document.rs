@@ -16,6 +16,7 @@ use assay_http::{
 };
 use assay_payment::bodies::PaymentRequiredBody;
 use assay_reputation::bodies::SubmissionStatus;
+use assay_watch::Webhook;
 
 /// The OpenAPI 3.1 document of `operations`, for a server that accepts payments if `is_paid`.
 pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
@@ -23,9 +24,20 @@ pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::Op
     for operation in operations {
         document.merge(placed(operation, is_paid));
     }
+    add_webhooks(&mut document);
     let modifiers: [&dyn Modify; 2] = [&KeyScheme, &MayBeEmpty];
     modifiers.iter().for_each(|modifier| modifier.modify(&mut document));
     document
+}
+
+/// Adds what the receivers of watches get.
+fn add_webhooks(document: &mut openapi::OpenApi) {
+    let mut hooks = openapi::path::Paths::new();
+    for Webhook { kind, item, schemas } in assay_watch::webhooks(examples::of) {
+        document.components.get_or_insert_default().schemas.extend(schemas);
+        hooks.paths.insert(kind.to_owned(), item);
+    }
+    document.webhooks = Some(hooks);
 }
 
 /// The handler's document with the method, the path and the id of the route.

@@ -10,6 +10,11 @@ use utoipa::openapi::{RefOr, path::Operation};
 static EXAMPLES: LazyLock<BTreeMap<String, Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
+/// The example of an operation, or of a type of event.
+pub(crate) fn of(name: &str) -> Option<Value> {
+    EXAMPLES.get(name).cloned()
+}
+
 /// Adds the example to the successful response of `operation`.
 pub(crate) fn add(operation: &mut Operation) {
     let Some(example) = operation.operation_id.as_ref().and_then(|id| EXAMPLES.get(id)) else { return };

@@ -56,11 +56,13 @@ pub(crate) struct WatchBody {
     every_s: u64,
     /// Whether the first evaluation fires if a bound is crossed already.
     fires_at_once: bool,
+    /// Whether events of a score have its signed statement.
+    statement: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Moment,
     #[schema(value_type = String, format = DateTime)]
     until: Moment,
-    /// Null before the first evaluation.
+    /// The last evaluation that said something new, or one of the last two minutes; null before the first.
     #[schema(value_type = Option<String>, format = DateTime)]
     evaluated_at: Option<Moment>,
     /// Null if it is not evaluated any more.
@@ -187,7 +189,7 @@ pub(crate) struct WatchEventBody {
 
 impl WatchBody {
     pub(crate) fn of(watch: &Watch, public_key: &str) -> Self {
-        let Watch { record, state, delivery } = watch;
+        let Watch { record, state, delivery, .. } = watch;
         let states = state.triggers.iter().filter(|_| state.generation == record.generation).map(Some);
         let triggers = record.triggers.iter().zip(states.chain(std::iter::repeat(None)));
         Self {
@@ -203,10 +205,12 @@ impl WatchBody {
             when: triggers.map(|(trigger, state)| TriggerBody::of(trigger, state)).collect(),
             every_s: record.every.as_secs(),
             fires_at_once: record.fires_at_once,
+            statement: record.statement,
             created_at: Moment(record.created_at),
             until: Moment(record.until),
             evaluated_at: state.evaluated_at.map(Moment),
-            next_check_at: (state.ended_at.is_none() && !record.paused).then(|| Moment(due(record, state))),
+            next_check_at: (state.ended_at.is_none() && !record.paused)
+                .then(|| Moment(due(record, state).max(chrono::Utc::now()))),
             last_event: state.next.saturating_sub(1),
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }

@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::{
-    records::{self, RequestRecord, WatchRecord, requested},
+    records::{self, RequestRecord, requested},
     secret::WebhookSecret,
     trigger::Trigger,
     watches::{Watch, WatchError, Watches},
@@ -75,7 +75,7 @@ impl Watches {
             }
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
-                return Ok(Watch { record, state: found.state, delivery });
+                return Ok(Watch { record, state: found.state, delivery, saved: None });
             }
         }
         Err(WatchError::Contended)
@@ -84,19 +84,8 @@ impl Watches {
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn remove(&self, owner: &str, id: Uuid) -> Result<(), WatchError> {
-        self.take_out(id, Some(owner)).await.map(drop)
-    }
-
-    /// Removes a watch, of any key without `owner`, and returns it.
-    ///
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn take_out(&self, id: Uuid, owner: Option<&str>) -> Result<WatchRecord, WatchError> {
         for _ in 0..TRIES {
-            let found = self.load(&[id]).await?.pop().ok_or(WatchError::Unknown)?;
-            if owner.is_some_and(|owner| found.record.owner != owner) {
-                return Err(WatchError::Unknown);
-            }
+            let found = self.find(owner, id).await?;
             let revision = found.state.revision(id)?;
             let Watch { record, state, .. } = found;
             let mut batch = Batch::new()
@@ -107,11 +96,11 @@ impl Watches {
                 .remove(&records::state(id))
                 .remove(&records::delivery(id));
             if state.ended_at.is_none() {
-                batch = batch.refund(&records::count(), 1).refund(&records::own_count(&record.owner), 1);
+                batch = batch.refund(&records::count(), 1).refund(&records::own_count(owner), 1);
             }
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
-                return Ok(record);
+                return Ok(());
             }
         }
         Err(WatchError::Contended)

@@ -4,15 +4,14 @@
 use std::collections::HashMap;
 
 use chrono::{TimeDelta, Utc};
-use serde_json::json;
 
 use crate::{
     event::Told,
+    evidence::Fields,
     group::GroupReading,
-    measures::ScoreReading,
-    records::{self, Ended, EventRecord, StateRecord, WatchRecord},
-    series::{Change, Round, TriggerState, What},
-    trigger::Trigger,
+    records::{self, Ended, EventRecord, StateRecord},
+    series::{Round, TriggerState},
+    told::{EndedEvent, MovedEvent, TestEvent},
     watches::{Watch, WatchesInner},
 };
 use assay_access::Lapse;
@@ -23,6 +22,8 @@ use assay_store::{Batch, Lease, Revision, StoreError};
 pub(crate) enum Evaluated {
     /// Its new state, and whether it has new events.
     Stored { state: StateRecord, told: bool },
+    /// Its new state, which says nothing new and was not stored.
+    Unsaved(StateRecord),
     /// Its key may not watch any more, so it was neither read nor stored.
     Suspended(Lapse),
     /// It was changed meanwhile, so nothing was stored.
@@ -37,7 +38,7 @@ pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError>
     Ok(Batch::new()
         .if_leased(lease)
         .if_unchanged(&key, Revision::of(&key, &watch.record)?)
-        .if_unchanged(&records::state(watch.record.id), watch.state.revision(watch.record.id)?))
+        .if_unchanged(&records::state(watch.record.id), watch.saved().revision(watch.record.id)?))
 }
 
 impl WatchesInner {
@@ -86,8 +87,8 @@ impl WatchesInner {
             state.generation = record.generation;
         }
         if let Some((before, after)) = state.address.zip(found).filter(|(before, after)| before != after) {
-            let more = json!({ "before": before.to_string(), "after": after.to_string() });
-            events.push(told.plain(state.next, "moved", more));
+            let (before, after, source) = (before.to_string(), after.to_string(), told.source(state.next));
+            events.push(told.event(state.next, "moved", MovedEvent { source, before, after }));
             state.next += 1;
             state.triggers.fill(TriggerState::default());
         }
@@ -105,9 +106,16 @@ impl WatchesInner {
             };
             let observed = of_trigger.observe(trigger, &round, &mut state.next);
             settled.extend(observed.settled);
-            for change in observed.changes {
-                let evidence = self.evidence(record, trigger, &change, found, read).await?;
-                events.push(told.of(trigger, &change, evidence.as_deref()));
+            let mut changes = observed.changes;
+            if let Some(found) = found {
+                self.locate(found, &mut changes).await;
+            }
+            for change in changes {
+                let evidence = match found {
+                    Some(found) => self.evidence(record, trigger, &change, (found, read)).await?,
+                    None => Fields::new(),
+                };
+                events.push(told.of(trigger, &change, evidence));
             }
         }
         state.evaluated_at = Some(read.now);
@@ -124,6 +132,9 @@ impl WatchesInner {
         settled: Vec<u64>,
     ) -> Result<Evaluated, StoreError> {
         let id = watch.record.id;
+        if events.is_empty() && settled.is_empty() && !state.is_news_after(watch.saved()) {
+            return Ok(Evaluated::Unsaved(state));
+        }
         let mut batch = guarded(watch, lease)?.put(&records::state(id), &state)?;
         for event in &events {
             batch = batch.put_expiring(&records::event(id, event.seq), event, self.settings.keep)?;
@@ -147,29 +158,6 @@ impl WatchesInner {
         Ok(Evaluated::Stored { state, told })
     }
 
-    /// The id of the score behind `change`, which is recorded now.
-    async fn evidence(
-        &self,
-        watch: &WatchRecord,
-        trigger: &Trigger,
-        change: &Change,
-        address: Option<Address>,
-        read: &GroupReading,
-    ) -> Result<Option<String>, StoreError> {
-        let is_of_value = matches!(
-            change.what,
-            What::Crossed { .. } | What::Cleared { .. } | What::RangeChanged { .. } | What::ModelChanged { .. }
-        );
-        if !trigger.measure.is_scored() || !is_of_value {
-            return Ok(None);
-        }
-        let score = address.and_then(|address| read.score(watch, trigger, address));
-        let Some(ScoreReading::Scored { scored, features, .. }) = score else { return Ok(None) };
-        let owner = (watch.owner.as_str(), watch.by.as_str());
-        let id = self.scoring.record((scored, features), owner, self.settings.keep).await?;
-        Ok(Some(id.to_string()))
-    }
-
     /// Ends a watch, and forgets it once its events have expired.
     async fn end(&self, lease: &Lease, watch: &Watch, (now, why): (Time, Ended)) -> Result<Evaluated, StoreError> {
         let (record, id) = (&watch.record, watch.record.id);
@@ -178,7 +166,8 @@ impl WatchesInner {
             let mut state = StateRecord { ended_at: Some(now), ended_by: Some(why), ..watch.state.clone() };
             state.next = state.next.max(1);
             let told = Told { watch: record, address: state.address, now };
-            let event = told.plain(state.next, "ended", json!({ "reason": why.as_str() }));
+            let ended = EndedEvent { source: told.source(state.next), reason: why.as_str() };
+            let event = told.event(state.next, "ended", ended);
             state.next += 1;
             let batch = guarded(watch, lease)?
                 .put(&records::state(id), &state)?
@@ -211,7 +200,7 @@ impl WatchesInner {
         let mut state = watch.state.clone();
         state.next = state.next.max(1);
         let told = Told { watch: &watch.record, address: state.address, now: Utc::now() };
-        let event = told.plain(state.next, "test", json!({}));
+        let event = told.event(state.next, "test", TestEvent { source: told.source(state.next) });
         state.next += 1;
         self.store_evaluated(lease, watch, state, vec![event], Vec::new()).await
     }

@@ -1,15 +1,24 @@
 //! The events of a watch as their receivers see them.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{
+    evidence::Fields,
     reading::Sample,
     records::{EventRecord, WatchRecord, event_id},
     series::{Change, What},
+    told::{
+        CurrentEvent, LiquidatedEvent, LiquidationBody, ModelChangedEvent, OfTrigger, RetractedEvent, Shown, Source,
+        StaleEvent, ValueEvent, Values,
+    },
     trigger::Trigger,
 };
-use assay_domain::{Address, ReadBlock, Time};
+use assay_domain::{Address, Time};
+use assay_http::values::Moment;
 
+/// Maximum size of a body, which Standard Webhooks advises.
+const MOST_BYTES: usize = 20_000;
 /// Unread parts that one event names.
 const MOST_NAMED: usize = 10;
 
@@ -26,85 +35,67 @@ pub(crate) fn moment(at: Time) -> String {
 }
 
 impl Told<'_> {
-    /// The fields of every event.
-    fn base(&self, seq: u64) -> Map<String, Value> {
-        let mut data = Map::new();
-        data.insert("id".into(), event_id(self.watch.id, seq).into());
-        data.insert("seq".into(), seq.into());
-        data.insert("watch_id".into(), self.watch.id.to_string().into());
-        data.insert("subject".into(), self.watch.subject.clone().into());
-        data.insert("address".into(), self.address.map(|address| address.to_string()).into());
-        data
+    pub(crate) fn source(&self, seq: u64) -> Source {
+        Source::new(self.watch, self.address, seq)
     }
 
-    /// An event about the watch itself.
-    pub(crate) fn plain(&self, seq: u64, kind: &str, more: Value) -> EventRecord {
-        let mut data = self.base(seq);
-        if let Value::Object(more) = more {
-            data.extend(more);
-        }
-        EventRecord { seq, kind: format!("watch.{kind}"), at: self.now, data: data.into() }
-    }
-
-    /// The event of `change`. `evidence` is the id of the score behind it.
-    pub(crate) fn of(&self, trigger: &Trigger, change: &Change, evidence: Option<&str>) -> EventRecord {
-        let measure = trigger.measure;
-        let sample = |sample: &Sample| {
-            let value = measure.shown(sample.value);
-            json!({ "value": value, "blocks": blocks(&sample.blocks), "at": moment(sample.at) })
-        };
-        let values = |before: Option<&Sample>, after: &Sample| {
-            json!({
-                "before": before.map_or(Value::Null, sample),
-                "after": sample(after),
-                // An event of a block that can still be reorganised may be retracted.
-                "final": false,
-                "model_version": after.version.as_ref().map(|version| version.as_str().to_owned()),
-                "score_id": evidence,
-                "evidence": evidence.map(|id| format!("/api/v2/score/{id}")),
-            })
-        };
-        let (kind, series, more) = match &change.what {
-            What::Crossed { series, before, after } => ("crossed", series.as_str(), values(before.as_ref(), after)),
-            What::Cleared { series, before, after } => ("cleared", series.as_str(), values(Some(before), after)),
-            What::RangeChanged { before, after } => ("range_changed", "", values(Some(before), after)),
-            What::Liquidated { series, before, after, liquidation } => {
-                let found = liquidation.as_ref().map(|found| json!({ "at": moment(found.at), "usd": found.usd }));
-                ("liquidated", series.as_str(), with(values(Some(before), after), [("liquidation", found.into())]))
-            }
-            What::Stale { unread, since } => {
-                let named: Vec<&String> = unread.iter().take(MOST_NAMED).collect();
-                ("stale", "", json!({ "since": moment(*since), "unread": named, "unread_count": unread.len() }))
-            }
-            What::Current { stale_since } => ("current", "", json!({ "since": moment(*stale_since) })),
-            What::ModelChanged { before, after, fired } => {
-                let version = |sample: &Sample| sample.version.as_ref().map(|version| version.as_str().to_owned());
-                let more = [("model_version_before", version(before).into()), ("fired", (*fired).into())];
-                ("model_changed", "", with(values(Some(before), after), more))
-            }
-            What::Retracted { seq, series, after } => {
-                let retracted = event_id(self.watch.id, *seq);
-                ("retracted", series.as_str(), json!({ "retracts": retracted, "after": sample(after) }))
-            }
-        };
-        let mut record = self.plain(change.seq, kind, more);
-        let bounds = trigger.limit.map(|limit| (limit.side(), limit.bounds()));
-        let shown = |value: f64| measure.shown(Some(value));
-        if let Value::Object(data) = &mut record.data {
-            data.insert("measure".into(), measure.as_str().into());
-            data.insert("market".into(), Some(series).filter(|name| !name.is_empty()).into());
-            data.insert("side".into(), bounds.map(|(side, _)| side).into());
-            data.insert("bound".into(), bounds.map_or(Value::Null, |(_, (at, _))| shown(at)));
-            data.insert("clear".into(), bounds.map_or(Value::Null, |(_, (_, clear))| shown(clear)));
-        }
+    /// An event with this data.
+    pub(crate) fn event(&self, seq: u64, kind: &str, data: impl Serialize) -> EventRecord {
+        // Data of strings, numbers and lists has a form in JSON.
+        let data = serde_json::to_value(data).unwrap_or_default();
+        let mut record = EventRecord { seq, kind: format!("watch.{kind}"), at: self.now, data };
+        record.shorten();
         record
     }
-}
 
-fn blocks(blocks: &[ReadBlock]) -> Value {
-    let block =
-        |at: &ReadBlock| json!({ "chain_id": at.chain_id, "number": at.number, "hash": format!("{:#x}", at.hash) });
-    blocks.iter().map(block).collect()
+    /// The event of `change`, with what explains it.
+    pub(crate) fn of(&self, trigger: &Trigger, change: &Change, evidence: Fields) -> EventRecord {
+        let (seq, measure) = (change.seq, trigger.measure);
+        let source = self.source(seq);
+        let of = |series: &str| OfTrigger::new(trigger, series);
+        let valued = |source, series: &str, before: Option<&Sample>, after: &Sample, evidence| ValueEvent {
+            source,
+            of: of(series),
+            values: Values::new(measure, before, after),
+            evidence,
+        };
+        match &change.what {
+            What::Crossed { series, before, after } => {
+                self.event(seq, "crossed", valued(source, series, before.as_ref(), after, evidence))
+            }
+            What::Cleared { series, before, after } => {
+                self.event(seq, "cleared", valued(source, series, Some(before), after, evidence))
+            }
+            What::RangeChanged { before, after } => {
+                self.event(seq, "range_changed", valued(source, "", Some(before), after, evidence))
+            }
+            What::Liquidated { series, before, after, liquidation } => {
+                let liquidation = liquidation.as_ref().map(|found| LiquidationBody::new(found, after));
+                let (of, values) = (of(series), Values::new(measure, Some(before), after));
+                self.event(seq, "liquidated", LiquidatedEvent { source, of, values, liquidation })
+            }
+            What::Stale { unread, since } => {
+                let (named, of) = (unread.iter().take(MOST_NAMED).cloned().collect(), of(""));
+                let (since, unread_count) = (Moment(*since), unread.len());
+                self.event(seq, "stale", StaleEvent { source, of, since, unread: named, unread_count })
+            }
+            What::Current { stale_since } => {
+                self.event(seq, "current", CurrentEvent { source, of: of(""), since: Moment(*stale_since) })
+            }
+            What::ModelChanged { before, after, fired } => {
+                let (of, values) = (of(""), Values::new(measure, Some(before), after));
+                let model_version_before = before.version.as_ref().map(|version| version.as_str().to_owned());
+                let fired = *fired;
+                let data = ModelChangedEvent { source, of, values, evidence, model_version_before, fired };
+                self.event(seq, "model_changed", data)
+            }
+            What::Retracted { seq: retracted, series, after } => {
+                let retracts = event_id(self.watch.id, *retracted);
+                let (of, after) = (of(series), Shown::new(measure, after));
+                self.event(seq, "retracted", RetractedEvent { source, of, retracts, after })
+            }
+        }
+    }
 }
 
 impl EventRecord {
@@ -113,17 +104,22 @@ impl EventRecord {
         json!({ "type": self.kind, "timestamp": moment(self.at), "data": self.data })
     }
 
+    /// Leaves out what only explains the event, the largest first, while its body is not below [`MOST_BYTES`].
+    fn shorten(&mut self) {
+        for field in ["statement", "changes", "reasons"] {
+            if self.body().to_string().len() < MOST_BYTES {
+                return;
+            }
+            if let Value::Object(data) = &mut self.data {
+                data.remove(field);
+            }
+        }
+    }
+
     /// The block of the event is final.
     pub(crate) fn settle(&mut self) {
         if let Some(is_final) = self.data.get_mut("final") {
             *is_final = true.into();
         }
     }
-}
-/// The object `data` with more fields.
-fn with<const N: usize>(mut data: Value, more: [(&str, Value); N]) -> Value {
-    if let Value::Object(fields) = &mut data {
-        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    }
-    data
 }

@@ -17,7 +17,7 @@ use crate::{
     watches::{Watch, WatchesInner},
 };
 use assay_domain::{Address, ModelVersion, Snapshot, Subject, Time};
-use assay_score::{Answering, Ask, NotScored, ScoringError};
+use assay_score::{Answering, Ask, NotScored, ScoringError, WantedSnapshot};
 
 /// A score that a trigger needs: of a wallet, by the version that the trigger names, or the one that answers the key of
 /// the watch: its pin, the share of the wallet, or the champion.
@@ -71,6 +71,11 @@ impl GroupReading {
         if is_empty { measures::unread(trigger, known, "no such market is configured any more") } else { found }
     }
 
+    /// The wallet at `address`, if it was read.
+    pub(crate) fn snapshot(&self, address: Address) -> Option<&Snapshot> {
+        self.snapshots.get(&address).map(|snapshot| &**snapshot)
+    }
+
     /// The score of the wallet at `address` by the model that answers `watch` about `trigger`.
     pub(crate) fn score(&self, watch: &WatchRecord, trigger: &Trigger, address: Address) -> Option<&ScoreReading> {
         self.scores.get(&ScoreOf::new(watch, trigger, address)).map(|score| &**score)
@@ -85,16 +90,18 @@ impl WatchesInner {
             addresses.push(self.address(&watch.record).await);
         }
         // A cached snapshot serves while it is younger than half of the time between two evaluations.
-        let mut since = BTreeMap::<Address, Time>::new();
+        let mut wanted = BTreeMap::<Address, WantedSnapshot>::new();
         for (watch, address) in group.iter().zip(&addresses) {
             let Ok(address) = address else { continue };
             let half = TimeDelta::from_std(watch.record.every / 2).unwrap_or_default();
             let oldest = now - half;
-            since.entry(*address).and_modify(|known| *known = oldest.max(*known)).or_insert(oldest);
+            let new = WantedSnapshot { wallet: *address, since: oldest, exact: watch.record.statement };
+            let known = wanted.entry(*address).or_insert(new);
+            (known.since, known.exact) = (known.since.max(oldest), known.exact || new.exact);
         }
-        let wallets: Vec<(Address, Time)> = since.into_iter().collect();
-        let snapshots = self.scoring.snapshots(&wallets).await;
-        let snapshots: HashMap<_, _> = wallets.iter().map(|(wallet, _)| *wallet).zip(snapshots).collect();
+        let wanted: Vec<WantedSnapshot> = wanted.into_values().collect();
+        let snapshots = self.scoring.snapshots(&wanted).await;
+        let snapshots: HashMap<_, _> = wanted.iter().map(|wanted| wanted.wallet).zip(snapshots).collect();
         let facts = self.facts(group, &snapshots).await;
         let (mut scores, mut by_model) = (HashMap::new(), HashMap::new());
         for (watch, address) in group.iter().zip(&addresses) {
@@ -150,7 +157,7 @@ impl WatchesInner {
         match self.scoring.unrecorded(answering, snapshot) {
             Ok((scored, features)) => {
                 let claimed = self.scoring.claimed(&self.cards, &scored).await;
-                ScoreReading::Scored { scored, features, claimed }
+                ScoreReading::Scored { answering: answering.clone(), scored, features, claimed }
             }
             Err(error) => failed(&error),
         }

@@ -209,11 +209,18 @@ impl<'a> Leader<'a> {
             match evaluated {
                 Evaluated::Stored { state, told } => {
                     if let Some(entry) = self.entries.get_mut(&id) {
-                        (entry.watch.state, entry.suspended) = (state, None);
+                        (entry.watch.state, entry.watch.saved, entry.suspended) = (state, None, None);
                         entry.due = due(&entry.watch.record, &entry.watch.state).max(Utc::now());
                         if told {
                             (entry.idle, entry.epoch) = (false, entry.epoch + 1);
                         }
+                    }
+                }
+                Evaluated::Unsaved(state) => {
+                    if let Some(entry) = self.entries.get_mut(&id) {
+                        entry.watch.advance(state);
+                        entry.suspended = None;
+                        entry.due = due(&entry.watch.record, &entry.watch.state).max(Utc::now());
                     }
                 }
                 Evaluated::Suspended(lapse) => {
@@ -286,7 +293,7 @@ impl<'a> Leader<'a> {
         let now = Utc::now();
         let [mut active, mut paused, mut suspended, mut stale, mut stopped] = [0_u32; 5];
         let mut overdue = 0_i64;
-        for Entry { watch: Watch { record, state, delivery }, due, suspended: lapse, .. } in self.entries.values() {
+        for Entry { watch: Watch { record, state, delivery, .. }, due, suspended: lapse, .. } in self.entries.values() {
             match (state.ended_at, record.paused, lapse) {
                 (Some(_), ..) => {}
                 (None, true, _) => paused += 1,

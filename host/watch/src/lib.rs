@@ -4,20 +4,24 @@
 //! |---|---|
 //! | [`trigger`], [`market`] | the measures and bounds of a watch |
 //! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
-//! | [`series`] | the state of a trigger: firing, clearing, staleness, retraction |
+//! | [`series`], `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; when it is stored |
 //! | `group`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
+//! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
-//! | `watches`, `changes` | watches as their owners create and change them |
+//! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
+//! | `event`, `told`, `webhooks` | the events, their data and its schemas |
 //! | `routes`, `bodies` | `/api/v2/watches` |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod all;
 mod bodies;
 mod changes;
 pub mod config;
 mod deliver;
 mod evaluate;
 mod event;
+mod evidence;
 mod group;
 mod leader;
 pub mod market;
@@ -30,8 +34,13 @@ mod schedule;
 pub mod secret;
 mod sender;
 pub mod series;
+mod told;
 pub mod trigger;
+mod unsaved;
 mod watches;
+mod way_back;
+mod webhooks;
 
 pub use routes::{WatchRoutes, operations, routes};
 pub use watches::{WatchedChains, Watches};
+pub use webhooks::{Webhook, webhooks};

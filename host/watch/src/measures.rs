@@ -11,6 +11,7 @@ use assay_domain::{
     ChainSnapshot, Claimed, Coverage, EventKind, Part, PoolHistory, Snapshot, features::Features, time_from_unix,
 };
 use assay_rollout::Scored;
+use assay_score::Answering;
 
 /// Unread parts that a reason names.
 const MOST_NAMED: usize = 3;
@@ -18,6 +19,7 @@ const MOST_NAMED: usize = 3;
 /// The score of a snapshot, for the triggers that need one.
 pub(crate) enum ScoreReading {
     Scored {
+        answering: Answering,
         scored: Arc<Scored>,
         features: Arc<Features>,
         claimed: Claimed,
@@ -136,7 +138,8 @@ fn liquidations(
         return Reading::Nothing(on(chain, pool, "liquidations are not collected"));
     };
     let events = pool.events.events.iter().filter(|event| event.kind == EventKind::Liquidation);
-    let liquidations = events.map(|event| Liquidated { at: time_from_unix(event.time), usd: event.usd }).collect();
+    let liquidations =
+        events.map(|event| Liquidated { at: time_from_unix(event.time), usd: event.usd, log: None }).collect();
     Reading::Read(Sample { liquidations, ..sample(Some(count as f64), snapshot, blocks) })
 }
 

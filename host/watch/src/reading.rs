@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use assay_domain::{ModelVersion, ReadBlock, Time};
+use assay_domain::{B256, ModelVersion, ReadBlock, Time};
 
 /// The readings of one trigger, by the name of the market; `""` for a measure of the whole wallet.
 pub type Readings = BTreeMap<String, Reading>;
@@ -46,4 +46,21 @@ pub struct Liquidated {
     pub at: Time,
     /// The repaid debt in dollars, if its asset follows the dollar.
     pub usd: Option<f64>,
+    /// Where it is in the chain, if that was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LiquidationLog>,
+}
+
+/// The log of a liquidation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiquidationLog {
+    pub block: u64,
+    pub block_hash: B256,
+    pub transaction: B256,
+}
+
+impl From<assay_score::LiquidationLog> for LiquidationLog {
+    fn from(assay_score::LiquidationLog { block, block_hash, transaction }: assay_score::LiquidationLog) -> Self {
+        Self { block, block_hash, transaction }
+    }
 }

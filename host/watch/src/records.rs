@@ -96,6 +96,9 @@ pub(crate) struct WatchRecord {
     /// The secret before the last rotation, which signs too until then.
     #[serde(default)]
     pub previous: Option<(WebhookSecret, Time)>,
+    /// Events of a score have its signed statement.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub statement: bool,
     /// Neither evaluated nor delivered.
     pub paused: bool,
     pub created_at: Time,

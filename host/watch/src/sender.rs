@@ -12,6 +12,7 @@ use crate::{
     records::{self, AttemptRecord, EventRecord, WatchRecord, event_id},
     schedule::Outcome,
     secret::{challenge, signatures},
+    told::VerifyEvent,
     watches::WatchesInner,
 };
 use assay_domain::Time;
@@ -75,7 +76,7 @@ impl WatchesInner {
 
     async fn verify(&self, watch: &WatchRecord, url: &str) -> (Outcome, String) {
         let Ok(challenge) = challenge() else { return (Outcome::Failed(None), "no randomness".to_owned()) };
-        let data = json!({ "watch_id": watch.id.to_string(), "challenge": challenge });
+        let data = VerifyEvent { watch_id: watch.id.to_string(), challenge: challenge.clone() };
         let body = json!({ "type": "watch.verify", "timestamp": moment(Utc::now()), "data": data });
         let answer = self.post(watch, url, (&format!("verify_{challenge}"), "watch.verify", &body)).await;
         let returned = answer.as_ref().is_ok_and(|reply| returns(&reply.body, &challenge));

@@ -9,9 +9,7 @@ use uuid::Uuid;
 use crate::{
     config,
     market::MarketName,
-    records::{
-        self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WATCHES, WatchRecord, requested,
-    },
+    records::{self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WatchRecord, requested},
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
 };
@@ -19,13 +17,13 @@ use assay_access::Access;
 use assay_domain::{ChainId, Subject, Time};
 use assay_evm::guarded::Guarded;
 use assay_rollout::cards::Cards;
-use assay_score::Scoring;
+use assay_score::{Scoring, attestation::Attestor};
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Days that the units of a watch pay for.
 pub(crate) const TERM: TimeDelta = TimeDelta::days(30);
 /// Entries of a key's list that are read at once.
-const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
+pub(crate) const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
 /// The watches. Cheap to clone.
 #[derive(Clone)]
@@ -37,6 +35,8 @@ pub(crate) struct WatchesInner {
     pub access: Access,
     pub scoring: Scoring,
     pub cards: Arc<Cards>,
+    /// Signs statements; absent if not configured.
+    pub attestor: Option<Arc<Attestor>>,
     pub settings: config::Watches,
     pub chains: WatchedChains,
     pub sender: Guarded,
@@ -66,6 +66,7 @@ pub(crate) struct NewWatch {
     pub triggers: Vec<Trigger>,
     pub every: Duration,
     pub fires_at_once: bool,
+    pub statement: bool,
     pub url: Option<String>,
     pub until: Time,
 }
@@ -76,6 +77,21 @@ pub(crate) struct Watch {
     pub record: WatchRecord,
     pub state: StateRecord,
     pub delivery: DeliveryRecord,
+    /// The state in the store, if `state` is a later one.
+    pub saved: Option<Box<StateRecord>>,
+}
+
+impl Watch {
+    /// The state in the store.
+    pub(crate) fn saved(&self) -> &StateRecord {
+        self.saved.as_deref().unwrap_or(&self.state)
+    }
+
+    /// Takes a later state, which is not in the store.
+    pub(crate) fn advance(&mut self, state: StateRecord) {
+        let before = std::mem::replace(&mut self.state, state);
+        self.saved.get_or_insert_with(|| Box::new(before));
+    }
 }
 
 /// Why a watch is not created or changed.
@@ -121,7 +137,7 @@ impl Watches {
     /// The store's failure.
     pub async fn open(
         (store, access): (Store, Access),
-        (scoring, cards): (Scoring, Arc<Cards>),
+        (scoring, cards, attestor): (Scoring, Arc<Cards>, Option<Arc<Attestor>>),
         (settings, chains): (config::Watches, WatchedChains),
         sender: Guarded,
         places: usize,
@@ -137,6 +153,7 @@ impl Watches {
             access,
             scoring,
             cards,
+            attestor,
             settings,
             chains,
             sender,
@@ -180,7 +197,7 @@ impl Watches {
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn create(&self, new: NewWatch) -> Result<Watch, WatchError> {
-        let NewWatch { owner, by, subject, triggers, every, fires_at_once, url, until } = new;
+        let NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until } = new;
         let record = WatchRecord {
             id: Uuid::new_v4(),
             owner,
@@ -193,6 +210,7 @@ impl Watches {
             url,
             secret: WebhookSecret::generate()?,
             previous: None,
+            statement,
             paused: false,
             created_at: Utc::now(),
             until,
@@ -208,7 +226,7 @@ impl Watches {
             return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
         }
         self.0.requested.notify_one();
-        Ok(Watch { record, state: StateRecord::default(), delivery: DeliveryRecord::default() })
+        Ok(Watch { record, state: StateRecord::default(), delivery: DeliveryRecord::default(), saved: None })
     }
 
     /// The watch of `owner` with this id.
@@ -220,7 +238,7 @@ impl Watches {
         let record = record.filter(|record| record.owner == owner).ok_or(WatchError::Unknown)?;
         let state = self.0.store.get(&records::state(id)).await?.unwrap_or_default();
         let delivery = self.0.store.get(&records::delivery(id)).await?.unwrap_or_default();
-        Ok(Watch { record, state, delivery })
+        Ok(Watch { record, state, delivery, saved: None })
     }
 
     /// One page of the watches of `owner`, oldest first, and the number of all.
@@ -240,30 +258,6 @@ impl Watches {
         Ok((self.load(&shown).await?, total))
     }
 
-    /// One page of the watches of all keys, or of those with the name `by`, oldest first, and the number of all.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub(crate) async fn all(
-        &self,
-        by: Option<&str>,
-        skip: usize,
-        limit: usize,
-    ) -> Result<(Vec<Watch>, usize), StoreError> {
-        let (mut found, mut after, mut is_last) = (Vec::new(), None::<String>, false);
-        while !is_last {
-            let page = self.0.store.page(&WATCHES, after.as_deref(), PAGE).await?;
-            let records = page.records.into_iter().map(|(_, record)| record);
-            let named = records.filter(|record| by.is_none_or(|by| record.by == by));
-            found.extend(named.map(|record| (record.created_at, record.id)));
-            after = page.next;
-            is_last = after.is_none();
-        }
-        found.sort();
-        let shown: Vec<Uuid> = found.iter().skip(skip).take(limit).map(|(_, id)| *id).collect();
-        Ok((self.load(&shown).await?, found.len()))
-    }
-
     /// The watches with these ids that exist.
     pub(crate) async fn load(&self, ids: &[Uuid]) -> Result<Vec<Watch>, StoreError> {
         let store = &self.0.store;
@@ -272,7 +266,8 @@ impl Watches {
         let deliveries = store.get_many(&ids.iter().copied().map(records::delivery).collect::<Vec<_>>()).await?;
         let all = watches.into_iter().zip(states).zip(deliveries);
         let whole = all.filter_map(|((record, state), delivery)| {
-            Some(Watch { record: record?, state: state.unwrap_or_default(), delivery: delivery.unwrap_or_default() })
+            let (state, delivery) = (state.unwrap_or_default(), delivery.unwrap_or_default());
+            Some(Watch { record: record?, state, delivery, saved: None })
         });
         Ok(whole.collect())
     }

@@ -2,6 +2,7 @@
 //! endpoints, receivers and the server itself.
 
 mod delivery;
+mod evidence;
 mod fleet;
 mod owners;
 
@@ -27,6 +28,7 @@ use super::run;
 struct Market {
     chain: Small,
     comet: Address,
+    base: Address,
     collateral: Address,
     native_feed: Address,
 }
@@ -43,7 +45,7 @@ impl Market {
         chain.call(wallet("ada"), market.comet, &supply).await.expect("collateral is supplied");
         let borrow = Comet::withdrawToCall { to: wallet("ada"), asset: market.base, amount: amount(2_000, 6) };
         chain.call(wallet("ada"), market.comet, &borrow).await.expect("base is borrowed");
-        Self { chain, comet: market.comet, collateral, native_feed }
+        Self { chain, comet: market.comet, base: market.base, collateral, native_feed }
     }
 
     /// Sets the price of the collateral in a new block, whose number is returned.

@@ -38,7 +38,7 @@ use assay_evm::{
     fault::Fault,
 };
 use assay_index::follow::{self, IndexState};
-use assay_lending::{Jobs, Rest};
+use assay_lending::{Jobs, Reader, Rest};
 use assemble::SnapshotParts;
 use batch::BatchChain;
 pub(crate) use batch::WalletBatch;
@@ -117,6 +117,11 @@ impl Chain {
     /// The client of the chain.
     pub(super) fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The reader of lending histories.
+    pub(super) fn lending(&self) -> &Reader {
+        self.lending.reader()
     }
 
     /// The dollar price of the native currency, by its feed.

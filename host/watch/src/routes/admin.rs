@@ -73,7 +73,7 @@ pub(crate) async fn remove(
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<StatusCode, ApiError> {
-    let removed = state.watches.take_out(id, None).await?;
+    let removed = state.watches.remove_any(id).await?;
     tracing::info!(by = caller.name(), watch = %id, key = removed.by, "watch removed by an admin");
     Ok(StatusCode::NO_CONTENT)
 }

@@ -44,6 +44,8 @@ pub(crate) struct CreateBody {
     every_s: Option<u64>,
     /// Tell at the first evaluation if a bound is crossed already; otherwise that is where the watch begins.
     fires_at_once: Option<bool>,
+    /// Events of a score have its signed statement, on a server that signs any.
+    statement: Option<bool>,
     /// Where events are delivered: HTTPS, a public host. Without it, poll or follow them.
     url: Option<String>,
     /// When the watch ends, at most 366 days from now; 30 days from now by default.
@@ -80,6 +82,10 @@ pub(crate) async fn create(
     }
     let every = parameters::every(&mut body, watches).unwrap_or(EVERY.max(watches.settings().min_every));
     let fires_at_once = body.flag("fires_at_once");
+    let statement = body.flag("statement");
+    if statement && watches.0.attestor.is_none() {
+        body.refuse("statement", "this server signs no statements; its operator can configure [attestation]");
+    }
     let url = parameters::url(&mut body, watches);
     let until = parameters::until(&mut body, now).unwrap_or(now + TERM);
     if triggers.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
@@ -91,7 +97,7 @@ pub(crate) async fn create(
     // A name that does not resolve is refused now, and reported later.
     scoring.address(&subject).await?;
     let (owner, by) = (caller.owner().to_owned(), caller.name().to_owned());
-    let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, url, until };
+    let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until };
     let watch = parameters::paid(&caller, parameters::terms(until - now), watches.create(new)).await?;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
     let secret = Some(watch.record.secret.expose().to_owned());

@@ -154,7 +154,7 @@ fn a_range_at_its_edge_does_not_flap() {
 fn each_liquidation_is_told_once_and_retracted_if_it_is_gone() {
     let mut watch = Watched::new(trigger(Measure::Liquidation, None));
     let see = |watch: &mut Watched, count: f64| {
-        let dated = |hours| Liquidated { at: time_from_unix(hours * 3_600), usd: None };
+        let dated = |hours| Liquidated { at: time_from_unix(hours * 3_600), usd: None, log: None };
         let liquidations = (1..=count as u64).rev().map(dated).collect();
         watch.see(Reading::Read(Sample { liquidations, ..sample(count, watch.step) }))
     };

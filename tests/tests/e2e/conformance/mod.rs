@@ -8,7 +8,7 @@ mod request;
 mod schema;
 mod values;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_tests::{
     agents,
@@ -17,12 +17,13 @@ use assay_tests::{
 };
 use futures::{StreamExt, stream};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{on_devnet, run};
 use check::{Verdict, check};
 use document::{Document, Operation};
 use request::{Key, Request};
+use schema::Schema;
 use values::Dice;
 
 const REQUESTS: usize = 3_000;
@@ -138,6 +139,22 @@ fn every_example_is_as_its_schema_says() {
             }
         }
         assert!(examples > 40, "{examples}");
+    });
+}
+
+#[test]
+fn every_type_of_event_has_an_example_as_its_schema_says() {
+    run(async {
+        let service = Service::sandbox(&assay_tests::service::plugins());
+        let document = service.anonymous().get("/openapi.json").await.ok();
+        let components = Arc::new(document["components"]["schemas"].as_object().expect("schemas").clone());
+        let hooks = document["webhooks"].as_object().expect("webhooks");
+        for (kind, item) in hooks {
+            let content = &item["post"]["requestBody"]["content"]["application/json"];
+            let errors = Schema::new(&content["schema"], &components).errors(&content["example"]);
+            assert_eq!((errors, &content["example"]["type"]), (Vec::new(), &json!(kind)), "{kind}");
+        }
+        assert!(hooks.len() >= 12, "{}", hooks.len());
     });
 }
 

@@ -1,0 +1,45 @@
+//! The watches of all keys, as an admin lists and removes them.
+
+use uuid::Uuid;
+
+use crate::{
+    records::{WATCHES, WatchRecord},
+    watches::{PAGE, Watch, WatchError, Watches},
+};
+use assay_store::StoreError;
+
+impl Watches {
+    /// One page of the watches of all keys, or of those with the name `by`, oldest first, and the number of all.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(crate) async fn all(
+        &self,
+        by: Option<&str>,
+        skip: usize,
+        limit: usize,
+    ) -> Result<(Vec<Watch>, usize), StoreError> {
+        let (mut found, mut after, mut is_last) = (Vec::new(), None::<String>, false);
+        while !is_last {
+            let page = self.0.store.page(&WATCHES, after.as_deref(), PAGE).await?;
+            let records = page.records.into_iter().map(|(_, record)| record);
+            let named = records.filter(|record| by.is_none_or(|by| record.by == by));
+            found.extend(named.map(|record| (record.created_at, record.id)));
+            after = page.next;
+            is_last = after.is_none();
+        }
+        found.sort();
+        let shown: Vec<Uuid> = found.iter().skip(skip).take(limit).map(|(_, id)| *id).collect();
+        Ok((self.load(&shown).await?, found.len()))
+    }
+
+    /// Removes a watch of any key, and returns it.
+    ///
+    /// # Errors
+    /// [`WatchError`].
+    pub(crate) async fn remove_any(&self, id: Uuid) -> Result<WatchRecord, WatchError> {
+        let found = self.load(&[id]).await?.pop().ok_or(WatchError::Unknown)?.record;
+        self.remove(&found.owner, id).await?;
+        Ok(found)
+    }
+}
