@@ -59,6 +59,12 @@ export interface Answers {
     "get usage": Usage;
     "get watches": Watches;
     "post watches": WatchWithSecret;
+    "post watches/bulk": WatchRows;
+    "get watches/groups": WatchGroups;
+    "post watches/groups": WatchGroupWithSecret;
+    "get watches/groups/{group_id}": WatchGroup;
+    "patch watches/groups/{group_id}": WatchGroupWithSecret;
+    "get watches/summary": WatchSummary;
     "get watches/{watch_id}": Watch;
     "patch watches/{watch_id}": WatchWithSecret;
     "get watches/{watch_id}/events": WatchEvents;
@@ -81,6 +87,9 @@ export interface Requests {
     "post score/address/{address}": OffChain;
     "post score/address/{address}/what-if": WhatIfRequest;
     "post watches": NewWatch;
+    "post watches/bulk": NewWatchRows;
+    "post watches/groups": NewWatchGroup;
+    "patch watches/groups/{group_id}": WatchGroupChange;
     "patch watches/{watch_id}": WatchChange;
     "post watches/{watch_id}/replay": WatchReplay;
 }
@@ -657,9 +666,21 @@ export interface components {
             address: string;
             every_s?: number | null;
             fires_at_once?: boolean | null;
+            label?: string | null;
             until?: string | null;
             url?: string | null;
             when: components["schemas"]["NewWatchTrigger"][];
+        };
+        NewWatchGroup: {
+            every_s?: number | null;
+            fires_at_once?: boolean | null;
+            name: string;
+            until?: string | null;
+            url?: string | null;
+            when: components["schemas"]["NewWatchTrigger"][];
+        };
+        NewWatchRows: {
+            wallets: unknown[];
         };
         NewWatchTrigger: {
             above?: number | null;
@@ -1240,7 +1261,9 @@ export interface components {
             evaluated_at?: string | null;
             every_s: number;
             fires_at_once: boolean;
+            group_id?: string | null;
             id: string;
+            label?: string | null;
             last_event: number;
             next_check_at?: string | null;
             state: string;
@@ -1250,6 +1273,7 @@ export interface components {
         };
         WatchChange: {
             every_s?: number | null;
+            label?: string | null;
             paused?: boolean | null;
             rotate_secret?: boolean | null;
             until?: string | null;
@@ -1282,11 +1306,79 @@ export interface components {
             last: number;
             more: boolean;
         };
+        WatchGroup: {
+            created_at: string;
+            delivery?: components["schemas"]["WatchDelivery"] | null;
+            every_s: number;
+            fires_at_once: boolean;
+            id: string;
+            last_event: number;
+            name: string;
+            next_digest_at?: string | null;
+            state: string;
+            until: string;
+            watches: number;
+            when: components["schemas"]["WatchTrigger"][];
+        };
+        WatchGroupChange: {
+            every_s?: number | null;
+            paused?: boolean | null;
+            rotate_secret?: boolean | null;
+            until?: string | null;
+            url?: string | null;
+            when?: components["schemas"]["NewWatchTrigger"][] | null;
+        };
+        WatchGroupWithSecret: {
+            group: components["schemas"]["WatchGroup"];
+            secret?: string;
+        };
+        WatchGroups: {
+            groups: components["schemas"]["WatchGroup"][];
+        };
         /** @enum {string} */
         WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchNearBound: {
+            at: string;
+            bound: number;
+            distance: number;
+            label?: string | null;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            subject: string;
+            value: number;
+            watch_id: string;
+        };
         WatchReplay: {
             from: number;
             to?: number | null;
+        };
+        WatchRow: {
+            address: string;
+            label?: string | null;
+            row: number;
+            status: components["schemas"]["WatchRowStatus"];
+            watch_id?: string | null;
+            why?: string | null;
+        };
+        /** @enum {string} */
+        WatchRowStatus: "created" | "exists" | "invalid" | "refused";
+        WatchRows: {
+            created: number;
+            exists: number;
+            group_id: string;
+            invalid: number;
+            refused: number;
+            rows: components["schemas"]["WatchRow"][];
+        };
+        WatchSummary: {
+            crossed: number;
+            debt: components["schemas"]["WatchedDebts"];
+            near: number;
+            nearest: components["schemas"]["WatchNearBound"][];
+            paused: number;
+            stale: number;
+            unread: number;
+            watches: number;
         };
         WatchTrigger: {
             bound?: unknown;
@@ -1311,6 +1403,19 @@ export interface components {
         WatchWithSecret: {
             secret?: string;
             watch: components["schemas"]["Watch"];
+        };
+        WatchedDebts: {
+            at_risk_usd: number;
+            if_prices_fall: components["schemas"]["WatchedFall"][];
+            oldest_at?: string | null;
+            owed_usd: number;
+            unknown_usd: number;
+            wallets_read: number;
+            wallets_unread: number;
+        };
+        WatchedFall: {
+            at_risk_usd: number;
+            percent: number;
         };
         Watches: {
             limit: number;
@@ -1438,6 +1543,8 @@ export type NewKeyPin = components['schemas']['NewKeyPin'];
 export type NewShare = components['schemas']['NewShare'];
 export type NewSplit = components['schemas']['NewSplit'];
 export type NewWatch = components['schemas']['NewWatch'];
+export type NewWatchGroup = components['schemas']['NewWatchGroup'];
+export type NewWatchRows = components['schemas']['NewWatchRows'];
 export type NewWatchTrigger = components['schemas']['NewWatchTrigger'];
 export type Nft = components['schemas']['Nft'];
 export type NotApplicable = components['schemas']['NotApplicable'];
@@ -1527,11 +1634,22 @@ export type WatchDelivery = components['schemas']['WatchDelivery'];
 export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt'];
 export type WatchEvent = components['schemas']['WatchEvent'];
 export type WatchEvents = components['schemas']['WatchEvents'];
+export type WatchGroup = components['schemas']['WatchGroup'];
+export type WatchGroupChange = components['schemas']['WatchGroupChange'];
+export type WatchGroupWithSecret = components['schemas']['WatchGroupWithSecret'];
+export type WatchGroups = components['schemas']['WatchGroups'];
 export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchNearBound = components['schemas']['WatchNearBound'];
 export type WatchReplay = components['schemas']['WatchReplay'];
+export type WatchRow = components['schemas']['WatchRow'];
+export type WatchRowStatus = components['schemas']['WatchRowStatus'];
+export type WatchRows = components['schemas']['WatchRows'];
+export type WatchSummary = components['schemas']['WatchSummary'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
 export type WatchValue = components['schemas']['WatchValue'];
 export type WatchWithSecret = components['schemas']['WatchWithSecret'];
+export type WatchedDebts = components['schemas']['WatchedDebts'];
+export type WatchedFall = components['schemas']['WatchedFall'];
 export type Watches = components['schemas']['Watches'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];
 export type WhatIf = components['schemas']['WhatIf'];

@@ -45,6 +45,11 @@ pub(crate) struct WatchBody {
     subject: String,
     /// The address that is read; null before the first evaluation.
     address: Option<String>,
+    /// Your own words for the wallet.
+    label: Option<String>,
+    /// The group that it has its settings from.
+    #[schema(format = Uuid)]
+    group_id: Option<String>,
     /// `active`, `paused` or `ended`.
     #[schema(value_type = String)]
     state: &'static str,
@@ -71,7 +76,7 @@ pub(crate) struct WatchBody {
 /// One entry of `when`, with its state.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WatchTrigger)]
-struct TriggerBody {
+pub(crate) struct TriggerBody {
     measure: Measure,
     market: Option<String>,
     /// Null for the champion.
@@ -113,7 +118,7 @@ struct ValueBody {
 /// The delivery of events to `url`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WatchDelivery)]
-struct DeliveryBody {
+pub(crate) struct DeliveryBody {
     url: String,
     /// `unconfirmed` (the receiver has not agreed yet), `active`, `retrying`, `failing` (every attempt failed; resume
     /// it with `paused: false`) or `gone` (the receiver answered 410).
@@ -171,7 +176,7 @@ pub(crate) struct EventsBody {
 }))]
 pub(crate) struct WatchEventBody {
     /// `watch.crossed`, `watch.cleared`, `watch.range_changed`, `watch.liquidated`, `watch.stale`, `watch.current`,
-    /// `watch.model_changed`, `watch.retracted`, `watch.moved`, `watch.ended` or `watch.test`.
+    /// `watch.model_changed`, `watch.retracted`, `watch.moved`, `watch.ended`, `watch.digest` or `watch.test`.
     #[serde(rename = "type")]
     kind: String,
     #[schema(value_type = String, format = DateTime)]
@@ -181,20 +186,27 @@ pub(crate) struct WatchEventBody {
     data: Value,
 }
 
+/// `active`, `paused` or `ended`.
+pub(crate) fn state_of(watch: &Watch) -> &'static str {
+    match (watch.state.ended_at, watch.record.paused) {
+        (Some(_), _) => "ended",
+        (None, true) => "paused",
+        (None, false) => "active",
+    }
+}
+
 impl WatchBody {
     pub(crate) fn of(watch: &Watch, public_key: &str) -> Self {
-        let Watch { record, state, delivery } = watch;
+        let Watch { record, state, delivery, .. } = watch;
         let states = state.triggers.iter().filter(|_| state.generation == record.generation).map(Some);
         let triggers = record.triggers.iter().zip(states.chain(std::iter::repeat(None)));
         Self {
             id: record.id.to_string(),
             subject: record.subject.clone(),
             address: state.address.map(|address| address.to_string()),
-            state: match (state.ended_at, record.paused) {
-                (Some(_), _) => "ended",
-                (None, true) => "paused",
-                (None, false) => "active",
-            },
+            label: record.label.clone(),
+            group_id: record.group().map(|group| group.to_string()),
+            state: state_of(watch),
             when: triggers.map(|(trigger, state)| TriggerBody::of(trigger, state)).collect(),
             every_s: record.every.as_secs(),
             fires_at_once: record.fires_at_once,
@@ -209,7 +221,7 @@ impl WatchBody {
 }
 
 impl TriggerBody {
-    fn of(trigger: &Trigger, state: Option<&TriggerState>) -> Self {
+    pub(crate) fn of(trigger: &Trigger, state: Option<&TriggerState>) -> Self {
         let Trigger { measure, market, model_version, horizon_days, limit } = trigger;
         let shown = |value: f64| measure.shown(Some(value));
         let version = |version: &assay_domain::ModelVersion| version.as_str().to_owned();
@@ -237,7 +249,7 @@ impl TriggerBody {
 }
 
 impl DeliveryBody {
-    fn of(url: String, delivery: &DeliveryRecord, public_key: &str) -> Self {
+    pub(crate) fn of(url: String, delivery: &DeliveryRecord, public_key: &str) -> Self {
         let state = match (delivery.stopped, delivery.confirmed) {
             (Some(Stopped::Gone), _) => "gone",
             (Some(Stopped::Failing), true) => "failing",

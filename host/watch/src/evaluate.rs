@@ -16,7 +16,7 @@ use crate::{
     watches::{Watch, WatchesInner},
 };
 use assay_domain::{Address, Time};
-use assay_store::{Batch, Lease, Revision, StoreError};
+use assay_store::{Batch, Lease, StoreError};
 
 /// A watch after its evaluation.
 pub(crate) enum Evaluated {
@@ -30,11 +30,8 @@ pub(crate) enum Evaluated {
 
 /// A batch that is refused once `watch` has changed, or another host has taken over.
 pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError> {
-    let key = records::watch(watch.record.id);
-    Ok(Batch::new()
-        .if_leased(lease)
-        .if_unchanged(&key, Revision::of(&key, &watch.record)?)
-        .if_unchanged(&records::state(watch.record.id), watch.state.revision(watch.record.id)?))
+    let batch = watch.if_unchanged(Batch::new().if_leased(lease))?;
+    Ok(batch.if_unchanged(&records::state(watch.record.id), watch.state.revision(watch.record.id)?))
 }
 
 impl WatchesInner {
@@ -45,10 +42,14 @@ impl WatchesInner {
     pub(crate) async fn evaluate(&self, lease: &Lease, group: &[Watch]) -> Result<Vec<Evaluated>, StoreError> {
         let now = Utc::now();
         let (over, active): (Vec<_>, Vec<_>) = group.iter().partition(|watch| watch.record.until <= now);
+        let (groups, active): (Vec<_>, Vec<_>) = active.into_iter().partition(|watch| watch.record.is_group());
         let read = self.read(now, &active).await;
         let mut evaluated = HashMap::new();
         for watch in over {
             evaluated.insert(watch.record.id, self.end(lease, watch, now).await?);
+        }
+        for group in groups {
+            evaluated.insert(group.record.id, self.digest(lease, group, now).await?);
         }
         for (watch, address) in active.into_iter().zip(&read.addresses) {
             evaluated.insert(watch.record.id, self.evaluate_one(lease, watch, address, &read).await?);
@@ -79,7 +80,11 @@ impl WatchesInner {
             state.next += 1;
             state.triggers.fill(TriggerState::default());
         }
+        if state.address != found.or(state.address) {
+            state.exposure = None;
+        }
         state.address = found.or(state.address);
+        state.exposure = found.and_then(|address| read.exposure(address)).or(state.exposure);
         let mut settled = Vec::new();
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
             let readings = read.readings(trigger, of_trigger, address);
@@ -103,7 +108,7 @@ impl WatchesInner {
         self.store_evaluated(lease, watch, state, events, settled).await
     }
 
-    async fn store_evaluated(
+    pub(crate) async fn store_evaluated(
         &self,
         lease: &Lease,
         watch: &Watch,
@@ -180,19 +185,18 @@ impl WatchesInner {
         if ended_at + keep > now {
             return Ok(Evaluated::Stored { state: watch.state.clone(), told: false });
         }
-        let batch = guarded(watch, lease)?
-            .remove(&records::watch(id))
-            .remove(&records::own(record))
-            .remove(&records::state(id))
-            .remove(&records::delivery(id));
+        let batch = crate::changes::forget(guarded(watch, lease)?, record);
         Ok(if self.store.commit(batch).await? { Evaluated::Forgotten } else { Evaluated::Changed })
     }
 
-    /// Stores an event that tests the way to the receiver.
+    /// Stores an event that tests the way to the receiver; of a group, a digest.
     ///
     /// # Errors
     /// The store's failure.
     pub(crate) async fn test_event(&self, lease: &Lease, watch: &Watch) -> Result<Evaluated, StoreError> {
+        if watch.record.is_group() {
+            return self.digest_on_request(lease, watch).await;
+        }
         let mut state = watch.state.clone();
         state.next = state.next.max(1);
         let told = Told { watch: &watch.record, address: state.address, now: Utc::now() };

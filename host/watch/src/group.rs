@@ -9,6 +9,7 @@ use std::{
 use chrono::TimeDelta;
 
 use crate::{
+    exposure::Exposure,
     measures::{self, ScoreReading},
     reading::Readings,
     records::WatchRecord,
@@ -48,6 +49,11 @@ impl GroupReading {
         let found = measures::readings(trigger, snapshot, self.score(trigger, address));
         let is_empty = found.is_empty() && trigger.measure != Measure::Coverage;
         if is_empty { measures::unread(trigger, known, "no such market is configured any more") } else { found }
+    }
+
+    /// The debts of the wallet at `address`; `None` if they were not read.
+    pub(crate) fn exposure(&self, address: Address) -> Option<Exposure> {
+        self.snapshots.get(&address).and_then(|snapshot| Exposure::of(snapshot))
     }
 
     /// The score of the wallet at `address` by the model of `trigger`.

@@ -8,7 +8,9 @@
 //! | `group`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
 //! | `watches`, `changes` | watches as their owners create and change them |
-//! | `routes`, `bodies` | `/api/v2/watches` |
+//! | `groups`, `rows`, `digest` | watches of many wallets with shared settings; lists of wallets; the daily event |
+//! | `exposure`, `portfolio` | what a wallet owes, and what many watches show together |
+//! | `routes`, `bodies`, `group_bodies` | `/api/v2/watches` |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -16,16 +18,23 @@ mod bodies;
 mod changes;
 pub mod config;
 mod deliver;
+mod digest;
 mod evaluate;
 mod event;
+mod exposure;
 mod group;
+mod group_bodies;
+mod groups;
 mod leader;
+mod load;
 pub mod market;
 mod measures;
+mod portfolio;
 pub mod reading;
 mod records;
 pub mod responses;
 mod routes;
+mod rows;
 mod schedule;
 pub mod secret;
 mod sender;

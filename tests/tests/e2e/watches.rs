@@ -4,6 +4,7 @@
 mod delivery;
 mod fleet;
 mod owners;
+mod portfolio;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ use super::run;
 struct Market {
     chain: Small,
     comet: Address,
+    base: Address,
     collateral: Address,
     native_feed: Address,
 }
@@ -42,7 +44,7 @@ impl Market {
         chain.call(wallet("ada"), market.comet, &supply).await.expect("collateral is supplied");
         let borrow = Comet::withdrawToCall { to: wallet("ada"), asset: market.base, amount: amount(2_000, 6) };
         chain.call(wallet("ada"), market.comet, &borrow).await.expect("base is borrowed");
-        Self { chain, comet: market.comet, collateral, native_feed }
+        Self { chain, comet: market.comet, base: market.base, collateral, native_feed }
     }
 
     /// Sets the price of the collateral in a new block, whose number is returned.
