@@ -70,9 +70,11 @@ struct Cost {
 }
 
 impl Bill {
-    /// `units` were spent; a metered key has `left` remaining.
+    /// `units` more were spent; a metered key has `left` remaining.
     pub fn record(&self, units: u64, left: Option<u64>) {
-        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cost { units, left });
+        let mut entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+        let units = entry.map_or(0, |before| before.units).saturating_add(units);
+        *entry = Some(Cost { units, left });
     }
 
     /// Marks the request as ended by the server before its handler answered, so that it costs nothing.

@@ -30,7 +30,7 @@ impl Watches {
         }
         found.sort();
         let shown: Vec<Uuid> = found.iter().skip(skip).take(limit).map(|(_, id)| *id).collect();
-        Ok((self.load(&shown).await?, found.len()))
+        Ok((self.0.load(&shown).await?, found.len()))
     }
 
     /// Removes a watch of any key, and returns it.
@@ -38,7 +38,7 @@ impl Watches {
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn remove_any(&self, id: Uuid) -> Result<WatchRecord, WatchError> {
-        let found = self.load(&[id]).await?.pop().ok_or(WatchError::Unknown)?.record;
+        let found = self.0.load(&[id]).await?.pop().ok_or(WatchError::Unknown)?.record;
         self.remove(&found.owner, id).await?;
         Ok(found)
     }

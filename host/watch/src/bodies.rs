@@ -46,6 +46,11 @@ pub(crate) struct WatchBody {
     subject: String,
     /// The address that is read; null before the first evaluation.
     address: Option<String>,
+    /// Your own words for the wallet.
+    label: Option<String>,
+    /// The group that it has its settings from.
+    #[schema(format = Uuid)]
+    group_id: Option<String>,
     /// `active`, `paused`, `suspended` (its key may not watch any more) or `ended`.
     #[schema(value_type = String)]
     state: &'static str,
@@ -77,7 +82,7 @@ pub(crate) struct WatchBody {
 /// One entry of `when`, with its state.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WatchTrigger)]
-struct TriggerBody {
+pub(crate) struct TriggerBody {
     measure: Measure,
     market: Option<String>,
     /// Null for the version that answers the key.
@@ -119,7 +124,7 @@ struct ValueBody {
 /// The delivery of events to `url`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WatchDelivery)]
-struct DeliveryBody {
+pub(crate) struct DeliveryBody {
     url: String,
     /// `unconfirmed` (the receiver has not agreed yet), `active`, `retrying`, `failing` (every attempt failed; resume
     /// it with `paused: false`) or `gone` (the receiver answered 410).
@@ -177,7 +182,7 @@ pub(crate) struct EventsBody {
 }))]
 pub(crate) struct WatchEventBody {
     /// `watch.crossed`, `watch.cleared`, `watch.range_changed`, `watch.liquidated`, `watch.stale`, `watch.current`,
-    /// `watch.model_changed`, `watch.retracted`, `watch.moved`, `watch.ended` or `watch.test`.
+    /// `watch.model_changed`, `watch.retracted`, `watch.moved`, `watch.ended`, `watch.digest` or `watch.test`.
     #[serde(rename = "type")]
     kind: String,
     #[schema(value_type = String, format = DateTime)]
@@ -185,6 +190,15 @@ pub(crate) struct WatchEventBody {
     /// `id`, `seq`, `watch_id`, `subject` and `address`, and the fields of its type.
     #[schema(value_type = Object)]
     data: Value,
+}
+
+/// `active`, `paused` or `ended`.
+pub(crate) fn state_of(watch: &Watch) -> &'static str {
+    match (watch.state.ended_at, watch.record.paused) {
+        (Some(_), _) => "ended",
+        (None, true) => "paused",
+        (None, false) => "active",
+    }
 }
 
 impl WatchBody {
@@ -196,11 +210,9 @@ impl WatchBody {
             id: record.id.to_string(),
             subject: record.subject.clone(),
             address: state.address.map(|address| address.to_string()),
-            state: match (state.ended_at, record.paused) {
-                (Some(_), _) => "ended",
-                (None, true) => "paused",
-                (None, false) => "active",
-            },
+            label: record.label.clone(),
+            group_id: record.group().map(|group| group.to_string()),
+            state: state_of(watch),
             reason: state.ended_at.map(|_| state.ended_by.unwrap_or(Ended::Until).as_str()),
             when: triggers.map(|(trigger, state)| TriggerBody::of(trigger, state)).collect(),
             every_s: record.every.as_secs(),
@@ -246,7 +258,7 @@ impl WatchBody {
 }
 
 impl TriggerBody {
-    fn of(trigger: &Trigger, state: Option<&TriggerState>) -> Self {
+    pub(crate) fn of(trigger: &Trigger, state: Option<&TriggerState>) -> Self {
         let Trigger { measure, market, model_version, horizon_days, limit } = trigger;
         let shown = |value: f64| measure.shown(Some(value));
         let version = |version: &assay_domain::ModelVersion| version.as_str().to_owned();
@@ -274,7 +286,7 @@ impl TriggerBody {
 }
 
 impl DeliveryBody {
-    fn of(url: String, delivery: &DeliveryRecord, public_key: &str) -> Self {
+    pub(crate) fn of(url: String, delivery: &DeliveryRecord, public_key: &str) -> Self {
         let state = match (delivery.stopped, delivery.confirmed) {
             (Some(Stopped::Gone), _) => "gone",
             (Some(Stopped::Failing), true) => "failing",

@@ -7,16 +7,18 @@ use chrono::{TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::{
-    records::{self, RequestRecord, requested},
+    records::{self, AskedRecord, RequestRecord, Role, WatchRecord, requested},
     secret::WebhookSecret,
     trigger::Trigger,
     watches::{Watch, WatchError, Watches},
 };
 use assay_domain::Time;
-use assay_store::{Batch, Revision};
+use assay_store::{Batch, Revision, StoreError};
 
 /// How long the secret before a rotation still signs.
 const OVERLAP: TimeDelta = TimeDelta::days(1);
+/// Test events of a watch in a day: they are free, and each is kept and delivered.
+const MOST_TESTS: u32 = 100;
 /// Attempts of a write that another one contradicts.
 const TRIES: usize = 8;
 
@@ -30,6 +32,52 @@ pub(crate) struct WatchChange {
     pub until: Option<Time>,
     pub paused: Option<bool>,
     pub rotates_secret: bool,
+    /// `Some(None)` removes it.
+    pub label: Option<Option<String>>,
+}
+
+impl WatchChange {
+    /// Whether it changes what a watch in a group has from its group.
+    fn is_of_group(&self) -> bool {
+        let Self { triggers, every, url, until, paused: _, rotates_secret, label: _ } = self;
+        triggers.is_some() || every.is_some() || url.is_some() || until.is_some() || *rotates_secret
+    }
+}
+
+/// Adds to `batch` that nothing is left of a watch or a group.
+pub(crate) fn forget(batch: Batch, record: &WatchRecord) -> Batch {
+    let batch = batch
+        .remove(&records::watch(record.id))
+        .remove(&records::own(record))
+        .remove(&records::state(record.id))
+        .remove(&records::delivery(record.id));
+    match record.role {
+        Role::Single => batch,
+        Role::Member(group) => {
+            let member = records::member(group, &record.subject);
+            batch.remove(&member).refund(&records::member_count(group), 1)
+        }
+        // Refused while it has watches.
+        Role::Group => {
+            let count = records::member_count(record.id);
+            batch.take(&count, 0, 0).remove(&count)
+        }
+    }
+}
+
+impl Watch {
+    /// Adds to `batch` that the watch is removed, unless it has changed.
+    pub(crate) fn removed(&self, batch: Batch) -> Result<Batch, StoreError> {
+        let (key, state) = (records::watch(self.stored.id), records::state(self.stored.id));
+        let batch = batch
+            .if_unchanged(&key, Revision::of(&key, &self.stored)?)
+            .if_unchanged(&state, self.state.revision(self.stored.id)?);
+        let batch = forget(batch, &self.stored);
+        Ok(match self.state.ended_at {
+            None => batch.refund(&records::count(), 1).refund(&records::own_count(&self.stored.owner), 1),
+            Some(_) => batch,
+        })
+    }
 }
 
 impl Watches {
@@ -41,7 +89,10 @@ impl Watches {
             if found.state.ended_at.is_some() {
                 return Err(WatchError::Ended);
             }
-            let (old, mut delivery) = (found.record, found.delivery);
+            if let Some(group) = found.record.group().filter(|_| change.is_of_group()) {
+                return Err(WatchError::InGroup(group));
+            }
+            let (old, mut delivery) = (found.stored.clone(), found.delivery.clone());
             let mut record = old.clone();
             let now = Utc::now();
             if let Some(triggers) = change.triggers.clone().filter(|triggers| *triggers != old.triggers) {
@@ -50,6 +101,9 @@ impl Watches {
             record.every = change.every.unwrap_or(old.every);
             record.until = change.until.unwrap_or(old.until);
             record.paused = change.paused.unwrap_or(old.paused);
+            if let Some(label) = change.label.clone() {
+                record.label = label;
+            }
             if change.rotates_secret {
                 record.previous =
                     Some((std::mem::replace(&mut record.secret, WebhookSecret::generate()?), now + OVERLAP));
@@ -59,14 +113,18 @@ impl Watches {
                 .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
                 .put(&records::watch(id), &record)?;
             if change.url.is_some() || change.paused == Some(false) {
+                record.course.resumptions += 1;
                 let known = self.0.store.read(&delivery_key).await?;
                 delivery = known.value.unwrap_or_default();
                 delivery.resume();
                 if let Some(url) = change.url.clone().filter(|url| *url != old.url) {
                     (record.url, delivery.confirmed) = (url, false);
+                    record.course.receivers += 1;
                     // A new receiver begins with the next event.
                     (delivery.through, delivery.replay) = (found.state.next.saturating_sub(1), None);
                 }
+                // The delivery of a watch in a group follows the course of the group.
+                delivery.course = if record.group().is_some() { delivery.course } else { record.course };
                 batch = Batch::new()
                     .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
                     .if_unchanged(&delivery_key, known.revision)
@@ -75,7 +133,7 @@ impl Watches {
             }
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
-                return Ok(Watch { record, state: found.state, delivery, saved: None });
+                return Ok(Watch { state: found.state, delivery, ..Watch::new(record, found.group) });
             }
         }
         Err(WatchError::Contended)
@@ -86,18 +144,7 @@ impl Watches {
     pub(crate) async fn remove(&self, owner: &str, id: Uuid) -> Result<(), WatchError> {
         for _ in 0..TRIES {
             let found = self.find(owner, id).await?;
-            let revision = found.state.revision(id)?;
-            let Watch { record, state, .. } = found;
-            let mut batch = Batch::new()
-                .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &record)?)
-                .if_unchanged(&records::state(id), revision)
-                .remove(&records::watch(id))
-                .remove(&records::own(&record))
-                .remove(&records::state(id))
-                .remove(&records::delivery(id));
-            if state.ended_at.is_none() {
-                batch = batch.refund(&records::count(), 1).refund(&records::own_count(owner), 1);
-            }
+            let batch = found.removed(Batch::new())?;
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
                 return Ok(());
@@ -115,9 +162,20 @@ impl Watches {
         if found.state.ended_at.is_some() {
             return Err(WatchError::Ended);
         }
-        self.0.store.commit(requested(Batch::new(), id, &RequestRecord::Test)?).await?;
-        self.0.requested.notify_one();
-        Ok(found)
+        for _ in 0..TRIES {
+            let (key, now) = (records::tests(id), Utc::now());
+            let known = self.0.store.read(&key).await?;
+            if known.value.as_ref().is_some_and(|tests| tests.count >= MOST_TESTS) {
+                return Err(WatchError::Tested(MOST_TESTS));
+            }
+            let (count, keep) = AskedRecord::after(known.value, now);
+            let batch = Batch::new().if_unchanged(&key, known.revision).put_expiring(&key, &count, keep)?;
+            if self.0.store.commit(requested(batch, id, &RequestRecord::Test)?).await? {
+                self.0.requested.notify_one();
+                return Ok(found);
+            }
+        }
+        Err(WatchError::Contended)
     }
 
     /// Delivers the events from `from` to `to` once more, before all others.

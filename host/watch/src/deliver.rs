@@ -4,8 +4,8 @@
 use chrono::Utc;
 
 use crate::{
-    records::{self, DeliveryRecord, Stopped},
-    schedule::Outcome,
+    records::{self, AskedRecord, DeliveryRecord, Stopped, WatchRecord},
+    schedule::{CONSENT_OF_OWNER, Outcome},
     sender::{Tried, receiver},
     watches::{Watch, WatchesInner},
 };
@@ -36,7 +36,10 @@ impl WatchesInner {
             return Ok(Delivered::Suspended(lapse));
         }
         if !delivery.confirmed && !self.has_consent(record, url).await {
-            let tried = self.ask(record, url).await;
+            let tried = match self.is_refused(record, url).await? {
+                true => Tried::not_asked(),
+                false => self.ask(record, url).await,
+            };
             return self.write(lease, watch, Some(tried)).await.map(Delivered::Tried);
         }
         if !delivery.confirmed {
@@ -48,6 +51,13 @@ impl WatchesInner {
         let Some(event) = found else { return Ok(Delivered::Idle) };
         let tried = self.send(record, url, &event).await;
         self.write(lease, watch, Some(tried)).await.map(Delivered::Tried)
+    }
+
+    /// Whether the receiver was asked for its consent in vain as often as an owner may have it asked in a day. Neither
+    /// more watches nor changes of them make it more.
+    async fn is_refused(&self, watch: &WatchRecord, url: &str) -> Result<bool, StoreError> {
+        let key = records::asked(&watch.owner, &receiver(url).unwrap_or_default());
+        Ok(self.store.get(&key).await?.is_some_and(|asked| asked.count >= CONSENT_OF_OWNER))
     }
 
     /// Stores the outcome of an attempt, or without one that the receiver has agreed before.
@@ -66,10 +76,17 @@ impl WatchesInner {
             let mut batch = Batch::new().if_leased(lease).if_unchanged(&key, known.revision);
             match &tried {
                 None => delivery.confirmed = true,
-                Some(Tried { attempt, outcome }) => {
-                    if *outcome == Outcome::Taken && attempt.seq.is_none() {
-                        let receiver = watch.record.url.as_deref().and_then(receiver).unwrap_or_default();
-                        batch = batch.put(&records::consent(&watch.record.owner, &receiver), &now)?;
+                Some(tried @ Tried { attempt, outcome }) => {
+                    let (owner, receiver) = (&watch.record.owner, watch.record.url.as_deref().and_then(receiver));
+                    let receiver = receiver.filter(|_| attempt.seq.is_none()).unwrap_or_default();
+                    match outcome {
+                        _ if receiver.is_empty() || tried.is_not_asked() => {}
+                        Outcome::Taken => batch = batch.put(&records::consent(owner, &receiver), &now)?,
+                        Outcome::Gone | Outcome::Failed(_) => {
+                            let asked = records::asked(owner, &receiver);
+                            let (count, keep) = AskedRecord::after(self.store.get(&asked).await?, now);
+                            batch = batch.put_expiring(&asked, &count, keep)?;
+                        }
                     }
                     delivery.tried(attempt.clone(), *outcome, now, dice);
                 }

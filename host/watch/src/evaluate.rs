@@ -16,7 +16,7 @@ use crate::{
 };
 use assay_access::Lapse;
 use assay_domain::{Address, Time};
-use assay_store::{Batch, Lease, Revision, StoreError};
+use assay_store::{Batch, Lease, StoreError};
 
 /// A watch after its evaluation.
 pub(crate) enum Evaluated {
@@ -34,11 +34,8 @@ pub(crate) enum Evaluated {
 
 /// A batch that is refused once `watch` has changed, or another host has taken over.
 pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError> {
-    let key = records::watch(watch.record.id);
-    Ok(Batch::new()
-        .if_leased(lease)
-        .if_unchanged(&key, Revision::of(&key, &watch.record)?)
-        .if_unchanged(&records::state(watch.record.id), watch.saved().revision(watch.record.id)?))
+    let batch = watch.if_unchanged(Batch::new().if_leased(lease))?;
+    Ok(batch.if_unchanged(&records::state(watch.record.id), watch.saved().revision(watch.record.id)?))
 }
 
 impl WatchesInner {
@@ -58,6 +55,8 @@ impl WatchesInner {
                 evaluated.insert(id, self.end(lease, watch, (now, Ended::KeyRevoked)).await?);
             } else if let Some(lapse) = lapse {
                 evaluated.insert(id, Evaluated::Suspended(lapse));
+            } else if watch.record.is_group() {
+                evaluated.insert(id, self.digest(lease, watch, now).await?);
             } else {
                 active.push(watch);
             }
@@ -92,7 +91,11 @@ impl WatchesInner {
             state.next += 1;
             state.triggers.fill(TriggerState::default());
         }
+        if state.address != found.or(state.address) {
+            state.exposure = None;
+        }
         state.address = found.or(state.address);
+        state.exposure = found.and_then(|address| read.exposure(address)).or(state.exposure);
         let mut settled = Vec::new();
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
             let readings = read.readings(record, (trigger, of_trigger), address);
@@ -123,7 +126,7 @@ impl WatchesInner {
         self.store_evaluated(lease, watch, state, events, settled).await
     }
 
-    async fn store_evaluated(
+    pub(crate) async fn store_evaluated(
         &self,
         lease: &Lease,
         watch: &Watch,
@@ -184,19 +187,18 @@ impl WatchesInner {
         if ended_at + keep > now {
             return Ok(Evaluated::Stored { state: watch.state.clone(), told: false });
         }
-        let batch = guarded(watch, lease)?
-            .remove(&records::watch(id))
-            .remove(&records::own(record))
-            .remove(&records::state(id))
-            .remove(&records::delivery(id));
+        let batch = crate::changes::forget(guarded(watch, lease)?, record);
         Ok(if self.store.commit(batch).await? { Evaluated::Forgotten } else { Evaluated::Changed })
     }
 
-    /// Stores an event that tests the way to the receiver.
+    /// Stores an event that tests the way to the receiver; of a group, a digest.
     ///
     /// # Errors
     /// The store's failure.
     pub(crate) async fn test_event(&self, lease: &Lease, watch: &Watch) -> Result<Evaluated, StoreError> {
+        if watch.record.is_group() {
+            return self.digest_on_request(lease, watch).await;
+        }
         let mut state = watch.state.clone();
         state.next = state.next.max(1);
         let told = Told { watch: &watch.record, address: state.address, now: Utc::now() };

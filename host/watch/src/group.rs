@@ -9,6 +9,7 @@ use std::{
 use chrono::TimeDelta;
 
 use crate::{
+    exposure::Exposure,
     measures::{self, ScoreReading},
     reading::Readings,
     records::WatchRecord,
@@ -69,6 +70,11 @@ impl GroupReading {
         let found = measures::readings(trigger, snapshot, self.score(watch, trigger, address));
         let is_empty = found.is_empty() && trigger.measure != Measure::Coverage;
         if is_empty { measures::unread(trigger, known, "no such market is configured any more") } else { found }
+    }
+
+    /// The debts of the wallet at `address`; `None` if they were not read.
+    pub(crate) fn exposure(&self, address: Address) -> Option<Exposure> {
+        self.snapshot(address).and_then(Exposure::of)
     }
 
     /// The wallet at `address`, if it was read.

@@ -3,9 +3,10 @@
 mod holders;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     convert::Infallible,
     num::NonZeroUsize,
+    ops::Bound,
     time::Duration,
 };
 
@@ -16,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     deliver::Delivered,
     evaluate::Evaluated,
-    records::{REQUESTS, RequestRecord, StateRecord, Stopped, WATCHES, WatchRecord},
+    records::{self, MEMBERS, REQUESTS, RequestRecord, StateRecord, Stopped, WATCHES, WatchRecord},
     sender::receiver,
     watches::{Watch, Watches},
 };
@@ -33,8 +34,8 @@ const RETRY: Duration = Duration::from_secs(1);
 const PACE: Duration = Duration::from_secs(1);
 /// Deliveries in progress.
 const SENDING: usize = 16;
-/// Watches whose records are read at once.
-const PAGE: usize = 500;
+/// Deliveries in progress for one owner: slow receivers of one owner leave room for those of others.
+const SENDING_OF_OWNER: usize = 4;
 /// Requests that are read at once.
 const REQUESTS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(500).expect("is not zero");
 
@@ -53,6 +54,10 @@ struct Leader<'a> {
     busy: HashSet<String>,
     /// When all keys are looked at next.
     keys_due: Time,
+    /// Deliveries in progress by owner.
+    sending_of: HashMap<String, usize>,
+    /// The watch whose delivery was started last; those after it have their turn first.
+    turn: Uuid,
 }
 
 struct Entry {
@@ -69,6 +74,7 @@ struct Entry {
 /// A delivery at its end.
 struct Sent {
     id: Uuid,
+    owner: String,
     epoch: u64,
     receiver: String,
     delivered: Result<Delivered, StoreError>,
@@ -83,6 +89,9 @@ impl Entry {
 
 /// When a watch is evaluated next.
 pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
+    if record.is_group() {
+        return digest_due(record, state);
+    }
     let every = TimeDelta::from_std(record.every).unwrap_or(TimeDelta::days(1));
     let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
     match state.ended_at {
@@ -91,6 +100,17 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
         None if record.paused => record.until,
         None if state.generation != record.generation => record.created_at,
         None => next.min(record.until),
+    }
+}
+
+/// When the next digest of a group is due, or its end.
+fn digest_due(record: &WatchRecord, state: &StateRecord) -> Time {
+    let day = TimeDelta::days(1);
+    match state.ended_at {
+        // Only to be forgotten.
+        Some(ended) => ended + day,
+        None if record.paused => record.until,
+        None => (state.evaluated_at.unwrap_or(record.created_at) + day).min(record.until),
     }
 }
 
@@ -121,11 +141,11 @@ impl<'a> Leader<'a> {
         let ids = watches.0.store.list(&WATCHES).await?;
         let ids: Vec<Uuid> = ids.into_iter().map(|(_, record)| record.id).collect();
         let mut entries = BTreeMap::new();
-        for ids in ids.chunks(PAGE) {
-            entries.extend(watches.load(ids).await?.into_iter().map(|watch| (watch.record.id, Entry::new(watch, 0))));
-        }
-        let (evaluating, sending) = Default::default();
-        Ok(Self { watches, lease, entries, evaluating, sending, busy: HashSet::new(), keys_due: Utc::now() })
+        let loaded = watches.0.load_to_lead(lease, &ids).await?;
+        entries.extend(loaded.into_iter().map(|watch| (watch.record.id, Entry::new(watch, 0))));
+        let (evaluating, sending, busy, sending_of) = Default::default();
+        let (turn, keys_due) = (Uuid::nil(), Utc::now());
+        Ok(Self { watches, lease, entries, evaluating, sending, busy, sending_of, turn, keys_due })
     }
 
     async fn lead(mut self) -> Result<Infallible, StoreError> {
@@ -167,12 +187,23 @@ impl<'a> Leader<'a> {
         Ok(())
     }
 
-    /// Reads a watch again.
+    /// Reads a watch again, or a group with its watches.
     async fn reload(&mut self, id: Uuid) -> Result<(), StoreError> {
-        let epoch = self.entries.get(&id).map_or(0, |entry| entry.epoch + 1);
-        match self.watches.load(&[id]).await?.pop() {
-            Some(watch) => _ = self.entries.insert(id, Entry::new(watch, epoch)),
-            None => _ = self.entries.remove(&id),
+        let inner = &self.watches.0;
+        let mut ids = vec![id];
+        let mut loaded = inner.load_to_lead(self.lease, &ids).await?;
+        let is_group = loaded.first().is_some_and(|watch| watch.record.is_group());
+        if is_group {
+            ids.extend(inner.ids(&MEMBERS, &records::members_prefix(id)).await?);
+            loaded.extend(inner.load_to_lead(self.lease, ids.get(1..).unwrap_or_default()).await?);
+        }
+        let mut loaded: BTreeMap<Uuid, Watch> = loaded.into_iter().map(|watch| (watch.record.id, watch)).collect();
+        for id in ids {
+            let epoch = self.entries.get(&id).map_or(0, |entry| entry.epoch + 1);
+            match loaded.remove(&id) {
+                Some(watch) => _ = self.entries.insert(id, Entry::new(watch, epoch)),
+                None => _ = self.entries.remove(&id),
+            }
         }
         Ok(())
     }
@@ -241,10 +272,12 @@ impl<'a> Leader<'a> {
         Ok(())
     }
 
-    /// Starts the deliveries that are due, one at a time for each receiver.
+    /// Starts the deliveries that are due, one at a time for each receiver, and each owner in turn.
     fn deliver(&mut self) {
-        let now = Utc::now();
-        for entry in self.entries.values() {
+        let (now, turn) = (Utc::now(), self.turn);
+        let after = self.entries.range((Bound::Excluded(turn), Bound::Unbounded));
+        let entries = after.chain(self.entries.range(..=turn)).map(|(_, entry)| entry);
+        for entry in entries {
             let Watch { record, delivery, .. } = &entry.watch;
             let is_barred = record.paused || entry.suspended.is_some();
             let waits = entry.idle && delivery.confirmed || is_barred || !delivery.is_due(now);
@@ -253,20 +286,27 @@ impl<'a> Leader<'a> {
             if self.sending.len() >= SENDING {
                 return;
             }
-            if !self.busy.insert(receiver.clone()) {
+            let of_owner = self.sending_of.entry(record.owner.clone()).or_default();
+            if *of_owner >= SENDING_OF_OWNER || !self.busy.insert(receiver.clone()) {
                 continue;
             }
+            *of_owner += 1;
+            self.turn = record.id;
             let (inner, lease, watch, epoch) = (&self.watches.0, self.lease, entry.watch.clone(), entry.epoch);
             let work = async move {
                 let delivered = inner.deliver(lease, &watch).await;
-                Sent { id: watch.record.id, epoch, receiver, delivered }
+                Sent { id: watch.record.id, owner: watch.record.owner, epoch, receiver, delivered }
             };
             self.sending.push(work.boxed());
         }
     }
 
-    async fn sent(&mut self, Sent { id, epoch, receiver, delivered }: Sent) -> Result<(), StoreError> {
+    async fn sent(&mut self, Sent { id, owner, epoch, receiver, delivered }: Sent) -> Result<(), StoreError> {
         self.busy.remove(&receiver);
+        if let Some(of_owner) = self.sending_of.get_mut(&owner) {
+            *of_owner = of_owner.saturating_sub(1);
+        }
+        self.sending_of.retain(|_, of_owner| *of_owner > 0);
         let delivered = delivered?;
         let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
         if entry.epoch != epoch {
@@ -294,6 +334,10 @@ impl<'a> Leader<'a> {
         let [mut active, mut paused, mut suspended, mut stale, mut stopped] = [0_u32; 5];
         let mut overdue = 0_i64;
         for Entry { watch: Watch { record, state, delivery, .. }, due, suspended: lapse, .. } in self.entries.values() {
+            stopped += u32::from(matches!(delivery.stopped, Some(Stopped::Failing | Stopped::Gone)));
+            if record.is_group() {
+                continue;
+            }
             match (state.ended_at, record.paused, lapse) {
                 (Some(_), ..) => {}
                 (None, true, _) => paused += 1,
@@ -304,7 +348,6 @@ impl<'a> Leader<'a> {
                 }
             }
             stale += u32::from(state.ended_at.is_none() && state.triggers.iter().any(|trigger| trigger.is_stale));
-            stopped += u32::from(matches!(delivery.stopped, Some(Stopped::Failing | Stopped::Gone)));
         }
         metrics::gauge!("assay_watches", "state" => "active").set(active);
         metrics::gauge!("assay_watches", "state" => "paused").set(paused);
@@ -312,5 +355,37 @@ impl<'a> Leader<'a> {
         metrics::gauge!("assay_watches", "state" => "stale").set(stale);
         metrics::gauge!("assay_watch_deliveries_stopped").set(stopped);
         metrics::gauge!("assay_watch_overdue_seconds").set(overdue as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{records::Role, watches::NewWatch};
+
+    #[test]
+    fn a_digest_is_due_a_day_after_the_last_one_and_never_after_the_end() {
+        let (hours, until) = (TimeDelta::hours, Utc::now() + TimeDelta::hours(30));
+        let new = NewWatch {
+            owner: "key".into(),
+            by: "key".into(),
+            subject: "Loans".into(),
+            triggers: Vec::new(),
+            every: Duration::from_secs(60),
+            fires_at_once: false,
+            statement: false,
+            url: None,
+            until,
+            role: Role::Group,
+            label: None,
+        };
+        let mut record = new.record().unwrap();
+        let made = record.created_at;
+        let told = |at| StateRecord { evaluated_at: Some(at), ..StateRecord::default() };
+        assert_eq!(due(&record, &StateRecord::default()), made + hours(24));
+        assert_eq!(due(&record, &told(made + hours(2))), made + hours(26));
+        assert_eq!(due(&record, &told(made + hours(24))), until);
+        record.paused = true;
+        assert_eq!(due(&record, &StateRecord::default()), until);
     }
 }

@@ -9,8 +9,10 @@
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
 //! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
+//! | `groups`, `rows`, `digest` | watches of many wallets with shared settings; lists of wallets; the daily event |
+//! | `exposure`, `portfolio` | what a wallet owes, and what many watches show together |
 //! | `event`, `told`, `webhooks` | the events, their data and its schemas |
-//! | `routes`, `bodies` | `/api/v2/watches` |
+//! | `routes`, `bodies`, `group_bodies` | `/api/v2/watches` |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -19,17 +21,24 @@ mod bodies;
 mod changes;
 pub mod config;
 mod deliver;
+mod digest;
 mod evaluate;
 mod event;
 mod evidence;
+mod exposure;
 mod group;
+mod group_bodies;
+mod groups;
 mod leader;
+mod load;
 pub mod market;
 mod measures;
+mod portfolio;
 pub mod reading;
 mod records;
 pub mod responses;
 mod routes;
+mod rows;
 mod schedule;
 pub mod secret;
 mod sender;

@@ -111,6 +111,12 @@ fn debt(chain: &ChainSnapshot, pool: &PoolHistory) -> f64 {
     positions.map(|position| position.borrowed_usd).filter(|usd| usd.is_finite()).sum()
 }
 
+/// Whether the position of every market was read.
+pub(crate) fn are_positions_read(snapshot: &Snapshot) -> bool {
+    let mut all = snapshot.chains.iter().flat_map(|chain| chain.pools.iter().map(move |pool| (chain, pool)));
+    all.all(|(chain, pool)| unread_position(chain, pool).is_none())
+}
+
 fn total_debt(snapshot: &Snapshot) -> Reading {
     let mut total = 0.0;
     for chain in &snapshot.chains {

@@ -13,10 +13,34 @@ pub enum OneWatch {
     Unknown(DetailBody),
 }
 
+/// A request that names a group.
+#[derive(IntoResponses)]
+pub enum OneGroup {
+    /// The key has no such group
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// A new group.
+#[derive(IntoResponses)]
+pub enum NewGroup {
+    /// The key or the server has as many watches as it may have, or the server is a sandbox; `code` says which
+    #[response(status = 409)]
+    Full(DetailBody),
+}
+
+/// The chains of wallets that are to be watched.
+#[derive(IntoResponses)]
+pub enum NoChain {
+    /// The server reads no chains
+    #[response(status = 502)]
+    None(DetailBody),
+}
+
 /// A change of a watch.
 #[derive(IntoResponses)]
 pub enum Changed {
-    /// The watch has ended, or was changed at the same time; `code` says which
+    /// The watch has ended, is in a group, was tested too often or was changed at the same time; `code` says which
     #[response(status = 409)]
     Refused(DetailBody),
 }

@@ -32,6 +32,21 @@ pub(crate) struct Tried {
     pub outcome: Outcome,
 }
 
+/// The outcome if a receiver is not asked again.
+const NOT_ASKED: &str = "not asked again: the receiver did not agree 20 times within a day";
+
+impl Tried {
+    /// The receiver did not agree too often to be asked now.
+    pub(crate) fn not_asked() -> Self {
+        let outcome = Outcome::Failed(None);
+        Self { attempt: attempt(None, Utc::now(), Instant::now(), outcome, NOT_ASKED.to_owned()), outcome }
+    }
+
+    pub(crate) fn is_not_asked(&self) -> bool {
+        self.attempt.outcome == NOT_ASKED
+    }
+}
+
 /// The part of a URL that one delivery at a time goes to.
 pub(crate) fn receiver(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     evidence::Fields,
+    group_bodies::SummaryBody,
     reading::{Liquidated, Sample},
     records::{WatchRecord, event_id},
     trigger::{Measure, Trigger},
@@ -248,6 +249,16 @@ pub(crate) struct EndedEvent {
     /// `until` or `key_revoked`.
     #[schema(value_type = String)]
     pub reason: &'static str,
+}
+
+/// What became of the watches of a group.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchDigestEvent)]
+pub(crate) struct DigestEvent {
+    #[serde(flatten)]
+    pub source: Source,
+    #[serde(flatten)]
+    pub summary: SummaryBody,
 }
 
 /// `watch.test`.

@@ -9,12 +9,15 @@ use uuid::Uuid;
 use crate::{
     config,
     market::MarketName,
-    records::{self, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, StateRecord, WatchRecord, requested},
+    records::{
+        self, Course, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, Role, StateRecord, WatchRecord,
+        requested,
+    },
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
 };
 use assay_access::Access;
-use assay_domain::{ChainId, Subject, Time};
+use assay_domain::{ChainId, Time};
 use assay_evm::guarded::Guarded;
 use assay_rollout::cards::Cards;
 use assay_score::{Scoring, attestation::Attestor};
@@ -62,26 +65,53 @@ pub struct WatchedChains {
 pub(crate) struct NewWatch {
     pub owner: String,
     pub by: String,
-    pub subject: Subject,
+    /// An address or a name.
+    pub subject: String,
     pub triggers: Vec<Trigger>,
     pub every: Duration,
     pub fires_at_once: bool,
     pub statement: bool,
     pub url: Option<String>,
     pub until: Time,
+    pub role: Role,
+    pub label: Option<String>,
 }
 
 /// A watch with everything that is known of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
+    /// As it is evaluated: with the settings of its group.
     pub record: WatchRecord,
     pub state: StateRecord,
     pub delivery: DeliveryRecord,
     /// The state in the store, if `state` is a later one.
     pub saved: Option<Box<StateRecord>>,
+    /// As it is stored.
+    pub stored: WatchRecord,
+    /// Its group.
+    pub group: Option<Arc<WatchRecord>>,
 }
 
 impl Watch {
+    /// A watch that was just created, in this group.
+    pub(crate) fn new(stored: WatchRecord, group: Option<Arc<WatchRecord>>) -> Self {
+        let record = match &group {
+            Some(group) => stored.clone().of_group(group),
+            None => stored.clone(),
+        };
+        let (state, delivery) = (StateRecord::default(), DeliveryRecord::default());
+        Self { record, state, delivery, saved: None, stored, group }
+    }
+
+    /// Lets `batch` be refused once the watch or its group has changed.
+    pub(crate) fn if_unchanged(&self, mut batch: Batch) -> Result<Batch, StoreError> {
+        for record in [Some(&self.stored), self.group.as_deref()].into_iter().flatten() {
+            let key = records::watch(record.id);
+            batch = batch.if_unchanged(&key, Revision::of(&key, record)?);
+        }
+        Ok(batch)
+    }
+
     /// The state in the store.
     pub(crate) fn saved(&self) -> &StateRecord {
         self.saved.as_deref().unwrap_or(&self.state)
@@ -94,6 +124,34 @@ impl Watch {
     }
 }
 
+impl NewWatch {
+    /// # Errors
+    /// No randomness.
+    pub(crate) fn record(self) -> Result<WatchRecord, NoRandomness> {
+        let Self { owner, by, subject, triggers, every, fires_at_once, statement, url, until, role, label } = self;
+        Ok(WatchRecord {
+            id: Uuid::new_v4(),
+            owner,
+            by,
+            subject,
+            triggers,
+            generation: 0,
+            every,
+            fires_at_once,
+            statement,
+            url,
+            secret: WebhookSecret::generate()?,
+            previous: None,
+            paused: false,
+            created_at: Utc::now(),
+            until,
+            role,
+            label,
+            course: Course::default(),
+        })
+    }
+}
+
 /// Why a watch is not created or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WatchError {
@@ -103,8 +161,14 @@ pub(crate) enum WatchError {
     KeyFull(u64),
     #[error("Watch not found")]
     Unknown,
+    #[error("Group not found")]
+    UnknownGroup,
     #[error("The watch has ended; create another one")]
     Ended,
+    #[error("The watch has its bounds, pace, receiver and end from its group {0}; change the group")]
+    InGroup(Uuid),
+    #[error("The watch had {0} test events within a day, as many as it may have; wait, or replay one of them")]
+    Tested(u32),
     #[error("The watch was changed at the same time; try again")]
     Contended,
     #[error(transparent)]
@@ -197,24 +261,7 @@ impl Watches {
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn create(&self, new: NewWatch) -> Result<Watch, WatchError> {
-        let NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until } = new;
-        let record = WatchRecord {
-            id: Uuid::new_v4(),
-            owner,
-            by,
-            subject: subject.to_string(),
-            triggers,
-            generation: 0,
-            every,
-            fires_at_once,
-            url,
-            secret: WebhookSecret::generate()?,
-            previous: None,
-            statement,
-            paused: false,
-            created_at: Utc::now(),
-            until,
-        };
+        let record = new.record()?;
         let (max, most) = (self.settings().max, self.settings().max_per_key);
         let batch = Batch::new()
             .take(&records::count(), 1, max)
@@ -226,19 +273,25 @@ impl Watches {
             return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
         }
         self.0.requested.notify_one();
-        Ok(Watch { record, state: StateRecord::default(), delivery: DeliveryRecord::default(), saved: None })
+        Ok(Watch::new(record, None))
+    }
+
+    /// The watch or the group of `owner` with this id.
+    ///
+    /// # Errors
+    /// [`WatchError::Unknown`] if it has none.
+    pub(crate) async fn find(&self, owner: &str, id: Uuid) -> Result<Watch, WatchError> {
+        let found = self.0.load(&[id]).await?.pop();
+        found.filter(|watch| watch.record.owner == owner).ok_or(WatchError::Unknown)
     }
 
     /// The watch of `owner` with this id.
     ///
     /// # Errors
-    /// [`WatchError::Unknown`] if it has none.
-    pub(crate) async fn find(&self, owner: &str, id: Uuid) -> Result<Watch, WatchError> {
-        let record = self.0.store.get(&records::watch(id)).await?;
-        let record = record.filter(|record| record.owner == owner).ok_or(WatchError::Unknown)?;
-        let state = self.0.store.get(&records::state(id)).await?.unwrap_or_default();
-        let delivery = self.0.store.get(&records::delivery(id)).await?.unwrap_or_default();
-        Ok(Watch { record, state, delivery, saved: None })
+    /// As [`find`](Self::find); also for the id of a group.
+    pub(crate) async fn watch(&self, owner: &str, id: Uuid) -> Result<Watch, WatchError> {
+        let found = self.find(owner, id).await?;
+        Some(found).filter(|found| !found.record.is_group()).ok_or(WatchError::Unknown)
     }
 
     /// One page of the watches of `owner`, oldest first, and the number of all.
@@ -246,30 +299,10 @@ impl Watches {
     /// # Errors
     /// The store's failure.
     pub(crate) async fn list(&self, owner: &str, skip: usize, limit: usize) -> Result<(Vec<Watch>, usize), StoreError> {
-        let prefix = records::own_prefix(owner);
-        let (mut ids, mut after) = (Vec::new(), Some(prefix.clone()));
-        while let Some(from) = after {
-            let page = self.0.store.page(&OWN, Some(&from), PAGE).await?;
-            ids.extend(page.records.into_iter().take_while(|(key, _)| key.starts_with(&prefix)).map(|(_, id)| id));
-            after = page.next.filter(|next| next.starts_with(&prefix));
-        }
+        let ids = self.0.ids(&OWN, &records::own_prefix(owner)).await?;
         let total = ids.len();
         let shown: Vec<Uuid> = ids.into_iter().skip(skip).take(limit).collect();
-        Ok((self.load(&shown).await?, total))
-    }
-
-    /// The watches with these ids that exist.
-    pub(crate) async fn load(&self, ids: &[Uuid]) -> Result<Vec<Watch>, StoreError> {
-        let store = &self.0.store;
-        let watches = store.get_many(&ids.iter().copied().map(records::watch).collect::<Vec<_>>()).await?;
-        let states = store.get_many(&ids.iter().copied().map(records::state).collect::<Vec<_>>()).await?;
-        let deliveries = store.get_many(&ids.iter().copied().map(records::delivery).collect::<Vec<_>>()).await?;
-        let all = watches.into_iter().zip(states).zip(deliveries);
-        let whole = all.filter_map(|((record, state), delivery)| {
-            let (state, delivery) = (state.unwrap_or_default(), delivery.unwrap_or_default());
-            Some(Watch { record: record?, state, delivery, saved: None })
-        });
-        Ok(whole.collect())
+        Ok((self.0.load(&shown).await?, total))
     }
 
     /// At most `most` events of a watch with a number above `after`, oldest first.

@@ -12,8 +12,8 @@ use utoipa::{
 };
 
 use crate::told::{
-    CurrentEvent, EndedEvent, LiquidatedEvent, ModelChangedEvent, MovedEvent, RetractedEvent, StaleEvent, TestEvent,
-    ValueEvent, VerifyEvent,
+    CurrentEvent, DigestEvent, EndedEvent, LiquidatedEvent, ModelChangedEvent, MovedEvent, RetractedEvent, StaleEvent,
+    TestEvent, ValueEvent, VerifyEvent,
 };
 
 /// One type of event.
@@ -43,6 +43,7 @@ pub fn webhooks(example: impl Fn(&str) -> Option<serde_json::Value>) -> Vec<Webh
         webhook::<RetractedEvent>("watch.retracted", "A reorganisation removed the block of an event", example),
         webhook::<MovedEvent>("watch.moved", "The name has another address", example),
         webhook::<EndedEvent>("watch.ended", "The watch has ended", example),
+        webhook::<DigestEvent>("watch.digest", "What became of the watches of a group, once a day", example),
         webhook::<TestEvent>("watch.test", "The owner tests the way to the receiver", example),
         webhook::<VerifyEvent>("watch.verify", "Asks the receiver for its consent: return `data.challenge`", example),
     ]

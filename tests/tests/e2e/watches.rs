@@ -5,6 +5,7 @@ mod delivery;
 mod evidence;
 mod fleet;
 mod owners;
+mod portfolio;
 
 use std::path::Path;
 

@@ -8,6 +8,7 @@ mod derive;
 pub mod exact;
 mod lending;
 mod liquidation;
+mod stress;
 
 use crate::{AssetClass, ChainId, Coverage};
 
@@ -17,6 +18,7 @@ pub use change::{
 pub use derive::features;
 pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
 pub use liquidation::buffer_percent;
+pub use stress::DebtAtRisk;
 
 /// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]

@@ -16,8 +16,8 @@ use crate::{
     responses,
 };
 use assay_domain::{
-    ExposureClass, Range, Score, Standing,
-    features::{AttestationFeature, ChainFeatures, Change, Features, Holding, MOST_EVENTS, MarketFeatures, PriceMove},
+    Range, Score, Standing,
+    features::{AttestationFeature, ChainFeatures, Change, Features, Holding, MOST_EVENTS, MarketFeatures},
 };
 use assay_http::{
     ApiError, Location, Violation,
@@ -124,12 +124,8 @@ pub(crate) async fn what_if(
 
 fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfError> {
     let (features, positions, then) = baseline.after(changes)?;
-    let falls = |percent: f64| {
-        let classes = ExposureClass::ALL.into_iter().filter(|class| *class != ExposureClass::Stablecoin);
-        classes.map(|class| Change::Price(PriceMove { asset: class.into(), percent })).collect::<Vec<_>>()
-    };
     let rung = |percent: f64| {
-        let features = features.after(&falls(percent))?;
+        let features = features.after_move(percent)?;
         let score = baseline.score_of(&features)?;
         Ok::<_, WhatIfError>(Rung { percent, score, features })
     };

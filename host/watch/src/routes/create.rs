@@ -1,7 +1,5 @@
 //! `POST /api/v2/watches`.
 
-use std::time::Duration;
-
 use axum::{
     Json,
     extract::State,
@@ -11,9 +9,13 @@ use axum::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{WatchRoutes, parameters};
+use super::{
+    WatchRoutes,
+    parameters::{self, EVERY},
+};
 use crate::{
     bodies::{NewWatchBody, WatchBody},
+    records::Role,
     responses,
     trigger::NewTrigger,
     watches::{NewWatch, TERM},
@@ -24,9 +26,6 @@ use assay_http::{
     extract::{Caller, JsonObject},
     fresh,
 };
-
-/// Time between two evaluations, unless the caller chooses.
-const EVERY: Duration = Duration::from_secs(300);
 
 /// A new watch.
 #[derive(Deserialize, ToSchema)]
@@ -51,6 +50,9 @@ pub(crate) struct CreateBody {
     /// When the watch ends, at most 366 days from now; 30 days from now by default.
     #[schema(format = DateTime)]
     until: Option<String>,
+    /// Your own words for the wallet.
+    #[schema(max_length = 200)]
+    label: Option<String>,
 }
 
 /// Watches a wallet.
@@ -76,28 +78,21 @@ pub(crate) async fn create(
     let (watches, now) = (&state.watches, parameters::now());
     let scoring = state.source.of_chains("watches no wallets")?;
     let subject = body.required::<GivenSubject>("address");
-    let triggers = parameters::triggers(&mut body, watches);
-    if triggers.is_none() && body.is_good() {
-        body.refuse("when", "name at least one measure");
-    }
+    let triggers = parameters::required_triggers(&mut body, watches);
     let every = parameters::every(&mut body, watches).unwrap_or(EVERY.max(watches.settings().min_every));
     let fires_at_once = body.flag("fires_at_once");
-    let statement = body.flag("statement");
-    if statement && watches.0.attestor.is_none() {
-        body.refuse("statement", "this server signs no statements; its operator can configure [attestation]");
-    }
+    let statement = parameters::statement(&mut body, watches);
     let url = parameters::url(&mut body, watches);
     let until = parameters::until(&mut body, now).unwrap_or(now + TERM);
-    if triggers.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
-        body.refuse("when", "name at least one measure");
-    }
+    let label = parameters::label(&mut body);
     body.finish()?;
-    let (subject, triggers) = (subject.unwrap_or_default().0, triggers.unwrap_or_default());
+    let subject = subject.unwrap_or_default().0;
     scoring.require_chains()?;
     // A name that does not resolve is refused now, and reported later.
     scoring.address(&subject).await?;
     let (owner, by) = (caller.owner().to_owned(), caller.name().to_owned());
-    let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until };
+    let (subject, role) = (subject.to_string(), Role::Single);
+    let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until, role, label };
     let watch = parameters::paid(&caller, parameters::terms(until - now), watches.create(new)).await?;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
     let secret = Some(watch.record.secret.expose().to_owned());

@@ -1,12 +1,15 @@
 //! `/api/v2/watches`.
 
 mod admin;
+mod bulk;
 mod create;
 mod events;
+mod groups;
 mod many;
 mod one;
 mod parameters;
 mod stream;
+mod summary;
 
 use std::sync::Arc;
 
@@ -28,6 +31,13 @@ pub struct WatchRoutes {
 assay_http::rows! { WatchRoutes:
     GET "/api/v2/watches" Models many::list;
     POST "/api/v2/watches" Watch [several] create::create;
+    POST "/api/v2/watches/bulk" Watch [several] bulk::add;
+    GET "/api/v2/watches/summary" Models summary::get;
+    GET "/api/v2/watches/groups" Models groups::list;
+    POST "/api/v2/watches/groups" Models groups::create;
+    GET "/api/v2/watches/groups/{group_id}" Models groups::get;
+    PATCH "/api/v2/watches/groups/{group_id}" Watch [several] groups::change;
+    DELETE "/api/v2/watches/groups/{group_id}" Models groups::remove;
     GET "/api/v2/watches/{watch_id}" Models one::get;
     PATCH "/api/v2/watches/{watch_id}" Watch [several] one::change;
     DELETE "/api/v2/watches/{watch_id}" Models one::remove;
@@ -41,11 +51,13 @@ assay_http::rows! { WatchRoutes:
 impl From<WatchError> for ApiError {
     fn from(error: WatchError) -> Self {
         match error {
-            WatchError::Unknown => Self::new(StatusCode::NOT_FOUND, error.to_string()),
+            WatchError::Unknown | WatchError::UnknownGroup => Self::new(StatusCode::NOT_FOUND, error.to_string()),
             WatchError::ServerFull(_) | WatchError::KeyFull(_) => {
                 Self::coded(StatusCode::CONFLICT, "too_many_watches", error.to_string())
             }
+            WatchError::InGroup(_) => Self::coded(StatusCode::CONFLICT, "watch_in_group", error.to_string()),
             WatchError::Ended => Self::coded(StatusCode::CONFLICT, "watch_ended", error.to_string()),
+            WatchError::Tested(_) => Self::coded(StatusCode::CONFLICT, "too_many_tests", error.to_string()),
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),

@@ -43,6 +43,9 @@ pub(crate) struct ChangeBody {
     paused: Option<bool>,
     /// Makes a new secret, which the response has. The old one signs too for a day.
     rotate_secret: Option<bool>,
+    /// Your own words for the wallet; null removes them.
+    #[schema(max_length = 200)]
+    label: Option<String>,
 }
 
 /// The events to deliver once more.
@@ -69,11 +72,11 @@ pub(crate) async fn get(
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<Response, ApiError> {
-    let watch = state.watches.find(caller.owner(), id).await?;
+    let watch = state.watches.watch(caller.owner(), id).await?;
     Ok(fresh::once(Json(WatchBody::of(&watch, &state.watches.public_key()))))
 }
 
-/// Changes a watch.
+/// Changes a watch. Of a watch in a group only `paused` and `label`; its group has the rest.
 ///
 /// The response has `secret` only if `rotate_secret` made a new one.
 #[utoipa::path(
@@ -92,21 +95,12 @@ pub(crate) async fn change(
     WatchPath(id): WatchPath,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
-    let (watches, now) = (&state.watches, parameters::now());
-    let is_url_given = body.has("url");
-    let change = WatchChange {
-        triggers: parameters::triggers(&mut body, watches),
-        every: parameters::every(&mut body, watches),
-        url: Some(parameters::url(&mut body, watches)).filter(|_| is_url_given),
-        until: parameters::until(&mut body, now),
-        paused: body.has("paused").then(|| body.flag("paused")),
-        rotates_secret: body.flag("rotate_secret"),
-    };
-    if change.triggers.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
-        body.refuse("when", "name at least one measure");
-    }
+    let watches = &state.watches;
+    let is_label_given = body.has("label");
+    let label = Some(parameters::label(&mut body)).filter(|_| is_label_given);
+    let change = WatchChange { label, ..parameters::change(&mut body, watches) };
     body.finish()?;
-    let before = watches.find(caller.owner(), id).await?.record;
+    let before = watches.watch(caller.owner(), id).await?.record;
     let paid = parameters::terms(before.until - before.created_at);
     let terms = change.until.map_or(0, |until| parameters::terms(until - before.created_at).saturating_sub(paid));
     let rotates = change.rotates_secret;
@@ -131,12 +125,13 @@ pub(crate) async fn remove(
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<StatusCode, ApiError> {
+    state.watches.watch(caller.owner(), id).await?;
     state.watches.remove(caller.owner(), id).await?;
     tracing::info!(by = caller.name(), watch = %id, "watch removed");
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Adds the event `watch.test`, which is delivered like every other.
+/// Adds the event `watch.test`, which is delivered like every other; to a group, a `watch.digest`.
 #[utoipa::path(
     post, path = "/api/v2/watches/{watch_id}/test", tag = "watches", operation_id = "test_watch",
     params(WatchPath),

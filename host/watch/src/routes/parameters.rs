@@ -10,16 +10,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::{
+    changes::WatchChange,
+    rows::LONGEST_LABEL,
     trigger::{NewTrigger, Trigger},
     watches::{TERM, Watch, WatchError, Watches},
 };
 use assay_domain::Time;
 use assay_http::{
     ApiError,
-    extract::{Caller, JsonObject, in_path, limited, param},
+    extract::{Caller, JsonObject, in_path, limited, optional, param, refused, single},
     parameters,
 };
 
+/// Time between two evaluations, unless the caller chooses.
+pub(crate) const EVERY: Duration = Duration::from_secs(300);
 /// Maximum number of triggers of one watch.
 pub(crate) const MOST_TRIGGERS: usize = 16;
 /// Maximum time from now to the end of a watch.
@@ -44,6 +48,41 @@ impl<S: Send + Sync> FromRequestParts<S> for WatchPath {
     }
 }
 
+/// `{group_id}`.
+pub(crate) struct GroupPath(pub Uuid);
+
+parameters!(GroupPath: limited(
+    in_path::<String>("group_id", "Id of a group", "0d9f1a52-1d1b-4b5e-9c3a-5a1f0e7c2b44"),
+    |schema| schema.max_length = Some(64),
+));
+
+impl<S: Send + Sync> FromRequestParts<S> for GroupPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let id = param(parts, state, "group_id", |text| Uuid::try_parse(text).ok()).await.flatten();
+        id.map(Self).ok_or_else(|| WatchError::UnknownGroup.into())
+    }
+}
+
+/// `group`.
+pub(crate) struct GroupQuery(pub Option<Uuid>);
+
+parameters!(GroupQuery: limited(
+    optional::<String>("group", "Id of a group"),
+    |schema| schema.max_length = Some(64),
+));
+
+impl<S: Send + Sync> FromRequestParts<S> for GroupQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let Some(text) = single(parts, "group")? else { return Ok(Self(None)) };
+        let id = Uuid::try_parse(&text).map_err(|_| refused("group", "must be the id of a group"))?;
+        Ok(Self(Some(id)))
+    }
+}
+
 /// `when`, checked.
 pub(crate) fn triggers(body: &mut JsonObject, watches: &Watches) -> Option<Vec<Trigger>> {
     let given = body.objects::<NewTrigger>("when", MOST_TRIGGERS)?;
@@ -55,6 +94,56 @@ pub(crate) fn triggers(body: &mut JsonObject, watches: &Watches) -> Option<Vec<T
         }
     }
     Some(found)
+}
+
+/// `when` with at least one entry.
+pub(crate) fn required_triggers(body: &mut JsonObject, watches: &Watches) -> Vec<Trigger> {
+    let found = triggers(body, watches);
+    if found.as_ref().is_none_or(Vec::is_empty) && body.is_good() {
+        body.refuse("when", "name at least one measure");
+    }
+    found.unwrap_or_default()
+}
+
+/// The changes that watches and groups share.
+pub(crate) fn change(body: &mut JsonObject, watches: &Watches) -> WatchChange {
+    let is_url_given = body.has("url");
+    let change = WatchChange {
+        triggers: triggers(body, watches),
+        every: every(body, watches),
+        url: Some(url(body, watches)).filter(|_| is_url_given),
+        until: until(body, now()),
+        paused: body.has("paused").then(|| body.flag("paused")),
+        rotates_secret: body.flag("rotate_secret"),
+        label: None,
+    };
+    if change.triggers.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
+        body.refuse("when", "name at least one measure");
+    }
+    change
+}
+
+/// `label`.
+pub(crate) fn label(body: &mut JsonObject) -> Option<String> {
+    let label = body.text("label");
+    check_label(body, "label", label.as_deref());
+    label
+}
+
+/// Refuses a text that is longer than a label.
+pub(crate) fn check_label(body: &mut JsonObject, field: &'static str, text: Option<&str>) {
+    if text.is_some_and(|text| text.chars().count() > LONGEST_LABEL) {
+        body.refuse(field, format_args!("must have at most {LONGEST_LABEL} characters"));
+    }
+}
+
+/// `statement`: whether events of a score carry their signed statement.
+pub(crate) fn statement(body: &mut JsonObject, watches: &Watches) -> bool {
+    let is_wanted = body.flag("statement");
+    if is_wanted && watches.0.attestor.is_none() {
+        body.refuse("statement", "this server signs no statements; its operator can configure [attestation]");
+    }
+    is_wanted
 }
 
 /// `every_s`.

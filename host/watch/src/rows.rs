@@ -1,0 +1,176 @@
+//! Lists of wallets as their owners keep them: CSV (RFC 4180, as spreadsheets export it) or JSON.
+
+use std::{iter::Peekable, str::Chars};
+
+use serde_json::Value;
+
+/// Rows of one request.
+pub(crate) const MOST_ROWS: usize = 1_000;
+/// Characters of a label.
+pub(crate) const LONGEST_LABEL: usize = 200;
+
+/// One row as it was given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GivenRow {
+    /// An address or a name, not yet checked.
+    pub address: String,
+    pub label: Option<String>,
+    /// Why it is no row.
+    pub wrong: Option<String>,
+}
+
+impl GivenRow {
+    fn wrong(why: impl Into<String>) -> Self {
+        Self { wrong: Some(why.into()), ..Self::default() }
+    }
+
+    fn new(address: &str, label: Option<&str>) -> Self {
+        let label = label.map(str::trim).filter(|label| !label.is_empty());
+        let is_long = label.is_some_and(|label| label.chars().count() > LONGEST_LABEL);
+        let wrong = is_long.then(|| format!("the label has more than {LONGEST_LABEL} characters"));
+        let label = label.filter(|_| !is_long).map(str::to_owned);
+        Self { address: address.trim().to_owned(), label, wrong }
+    }
+
+    /// An item of `wallets`: an address, or an object with `address` and `label`.
+    pub(crate) fn of_json(item: &Value) -> Self {
+        match item {
+            Value::String(address) => Self::new(address, None),
+            Value::Object(fields) => {
+                if let Some(other) = fields.keys().find(|name| !["address", "label"].contains(&name.as_str())) {
+                    let shown = assay_domain::display_text(other, LONGEST_LABEL);
+                    return Self::wrong(format!("unknown field {shown}; a row has address and label"));
+                }
+                match (fields.get("address"), fields.get("label")) {
+                    (Some(Value::String(address)), None | Some(Value::Null)) => Self::new(address, None),
+                    (Some(Value::String(address)), Some(Value::String(label))) => Self::new(address, Some(label)),
+                    (Some(Value::String(_)), _) => Self::wrong("label must be a text"),
+                    _ => Self::wrong("address must be a text"),
+                }
+            }
+            _ => Self::wrong("a row must be an address, or an object with address and label"),
+        }
+    }
+}
+
+/// The rows of a CSV file. The first line names the columns; `address` is required, `label` is kept, others are
+/// ignored. Fields are separated by commas or, if the first line has none, by semicolons or tabs.
+///
+/// # Errors
+/// Why it is no such file.
+pub(crate) fn of_csv(text: &str) -> Result<Vec<GivenRow>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().next().unwrap_or_default();
+    let separator = [',', ';', '\t'].into_iter().find(|separator| first.contains(*separator)).unwrap_or(',');
+    let mut lines = lines(text, separator)?.into_iter();
+    let header =
+        lines.next().ok_or("the file is empty; its first line must name the columns, such as address,label")?;
+    let column = |name: &str| header.iter().position(|field| field.trim().eq_ignore_ascii_case(name));
+    let address = column("address").ok_or("the first line must name the columns, with one named address")?;
+    let label = column("label");
+    let row = |fields: Vec<String>| match fields.get(address) {
+        Some(given) => GivenRow::new(given, label.and_then(|at| fields.get(at)).map(String::as_str)),
+        None => GivenRow::wrong("the row has no field address"),
+    };
+    Ok(lines.map(row).collect())
+}
+
+/// The lines of a file that are not blank, as fields.
+fn lines(text: &str, separator: char) -> Result<Vec<Vec<String>>, String> {
+    let (mut lines, mut chars) = (Vec::new(), text.chars().peekable());
+    while chars.peek().is_some() {
+        let at = lines.len() + 1;
+        let fields = line(&mut chars, separator).map_err(|why| format!("line {at}: {why}"))?;
+        if fields.iter().any(|field| !field.trim().is_empty()) {
+            lines.push(fields);
+        }
+        if lines.len() > MOST_ROWS + 1 {
+            return Err(format!("more than {MOST_ROWS} rows; send them in several requests"));
+        }
+    }
+    Ok(lines)
+}
+
+fn line(chars: &mut Peekable<Chars<'_>>, separator: char) -> Result<Vec<String>, &'static str> {
+    let mut fields = vec![String::new()];
+    while let Some(char) = chars.next() {
+        let Some(field) = fields.last_mut() else { break };
+        match char {
+            '\n' => break,
+            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
+            '"' if field.is_empty() => quoted(chars, field)?,
+            _ if char == separator => fields.push(String::new()),
+            _ => field.push(char),
+        }
+    }
+    Ok(fields)
+}
+
+/// Reads the rest of a quoted field; a quote in it is written twice.
+fn quoted(chars: &mut Peekable<Chars<'_>>, field: &mut String) -> Result<(), &'static str> {
+    while let Some(char) = chars.next() {
+        match char {
+            '"' if chars.peek() == Some(&'"') => {
+                chars.next();
+                field.push('"');
+            }
+            '"' => return Ok(()),
+            _ => field.push(char),
+        }
+    }
+    Err("a quote is not closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(address: &str, label: Option<&str>) -> GivenRow {
+        GivenRow { address: address.to_owned(), label: label.map(str::to_owned), wrong: None }
+    }
+
+    #[test]
+    fn a_file_of_a_spreadsheet_is_read_with_its_labels() {
+        let text =
+            "\u{feff}Label;ADDRESS;since\r\n\"Ada \"\"A\"\"; first\n line\";0x01;2024\r\n;ada.eth\r\n\r\nBen; 0x02 ;";
+        let rows = of_csv(text).unwrap();
+        let ada = row("0x01", Some("Ada \"A\"; first\n line"));
+        assert_eq!(rows, [ada, row("ada.eth", None), row("0x02", Some("Ben"))]);
+        assert_eq!(of_csv("address\n0x01\n0x01").unwrap(), [row("0x01", None), row("0x01", None)]);
+        assert_eq!(of_csv("label,address\nBen").unwrap(), [GivenRow::wrong("the row has no field address")]);
+    }
+
+    #[test]
+    fn a_file_without_addresses_is_refused_with_the_reason() {
+        for (text, part) in [
+            ("", "empty"),
+            ("0x01\n0x02", "named address"),
+            ("address\n\"0x01", "line 2: a quote is not closed"),
+            (format!("address\n{}", "0x01\n".repeat(MOST_ROWS + 1)).as_str(), "more than 1000 rows"),
+        ] {
+            let why = of_csv(text).unwrap_err();
+            assert!(why.contains(part), "{why}");
+        }
+        assert_eq!(of_csv(&format!("address\n{}", "0x01\n".repeat(MOST_ROWS))).unwrap().len(), MOST_ROWS);
+    }
+
+    #[test]
+    fn an_item_that_is_no_row_says_why() {
+        assert_eq!(GivenRow::of_json(&json!("0x01")), row("0x01", None));
+        let given = json!({ "address": "0x01", "label": " Ada " });
+        assert_eq!(GivenRow::of_json(&given), row("0x01", Some("Ada")));
+        let long = "x".repeat(LONGEST_LABEL + 1);
+        for (item, part) in [
+            (json!(7), "an address, or an object"),
+            (json!({}), "address must be"),
+            (json!({ "address": "0x01", "label": 7 }), "label must be"),
+            (json!({ "address": "0x01", "colour": 7 }), "unknown field colour"),
+            (json!({ "address": "0x01", "label": long }), "more than 200"),
+        ] {
+            let row = GivenRow::of_json(&item);
+            assert!(row.wrong.as_ref().is_some_and(|why| why.contains(part)), "{item}: {row:?}");
+        }
+    }
+}
