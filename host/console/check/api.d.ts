@@ -64,6 +64,12 @@ export interface Answers {
     "get usage": Usage;
     "get watches": Watches;
     "post watches": WatchWithSecret;
+    "post watches/bulk": WatchRows;
+    "get watches/groups": WatchGroups;
+    "post watches/groups": WatchGroupWithSecret;
+    "get watches/groups/{group_id}": WatchGroup;
+    "patch watches/groups/{group_id}": WatchGroupWithSecret;
+    "get watches/summary": WatchSummary;
     "get watches/{watch_id}": Watch;
     "patch watches/{watch_id}": WatchWithSecret;
     "get watches/{watch_id}/events": WatchEvents;
@@ -88,6 +94,9 @@ export interface Requests {
     "post score/batch/": BatchTable;
     "put score/batch/{batch_id}/state": BatchState;
     "post watches": NewWatch;
+    "post watches/bulk": NewWatchRows;
+    "post watches/groups": NewWatchGroup;
+    "patch watches/groups/{group_id}": WatchGroupChange;
     "patch watches/{watch_id}": WatchChange;
     "post watches/{watch_id}/replay": WatchReplay;
 }
@@ -698,9 +707,23 @@ export interface components {
             address: string;
             every_s?: number | null;
             fires_at_once?: boolean | null;
+            label?: string | null;
+            statement?: boolean | null;
             until?: string | null;
             url?: string | null;
             when: components["schemas"]["NewWatchTrigger"][];
+        };
+        NewWatchGroup: {
+            every_s?: number | null;
+            fires_at_once?: boolean | null;
+            name: string;
+            statement?: boolean | null;
+            until?: string | null;
+            url?: string | null;
+            when: components["schemas"]["NewWatchTrigger"][];
+        };
+        NewWatchRows: {
+            wallets: unknown[];
         };
         NewWatchTrigger: {
             above?: number | null;
@@ -1284,22 +1307,29 @@ export interface components {
             evaluated_at?: string | null;
             every_s: number;
             fires_at_once: boolean;
+            group_id?: string | null;
             id: string;
+            label?: string | null;
             last_event: number;
             next_check_at?: string | null;
             reason?: string | null;
             state: string;
+            statement: boolean;
             subject: string;
             until: string;
             when: components["schemas"]["WatchTrigger"][];
         };
         WatchChange: {
             every_s?: number | null;
+            label?: string | null;
             paused?: boolean | null;
             rotate_secret?: boolean | null;
             until?: string | null;
             url?: string | null;
             when?: components["schemas"]["NewWatchTrigger"][] | null;
+        };
+        WatchCurrentEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            since: string;
         };
         WatchDelivery: {
             attempts: number;
@@ -1317,18 +1347,122 @@ export interface components {
             outcome: string;
             took_ms: number;
         };
+        WatchDigestEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchSummary"];
+        WatchEndedEvent: components["schemas"]["WatchEventSource"] & {
+            reason: string;
+        };
         WatchEvent: {
             data: Record<string, never>;
             timestamp: string;
             type: string;
+        };
+        WatchEventBlock: {
+            chain_id: number;
+            hash: string;
+            number: number;
+        };
+        WatchEventChanges: {
+            steps: Record<string, never>[];
+            target: unknown;
+        };
+        WatchEventEvidence: {
+            changes?: components["schemas"]["WatchEventChanges"];
+            clamp?: Record<string, never>;
+            evidence?: string;
+            reason_codes?: string;
+            reasons?: Record<string, never>[];
+            score_id?: string;
+            statement?: Record<string, never>;
+        };
+        WatchEventSource: {
+            address?: string | null;
+            id: string;
+            seq: number;
+            subject: string;
+            watch_id: string;
+        };
+        WatchEventTrigger: {
+            bound?: unknown;
+            clear?: unknown;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            side?: string | null;
+        };
+        WatchEventValue: {
+            at: string;
+            blocks: components["schemas"]["WatchEventBlock"][];
+            value?: unknown;
+        };
+        WatchEventValues: {
+            after: components["schemas"]["WatchEventValue"];
+            before?: components["schemas"]["WatchEventValue"] | null;
+            final: boolean;
+            model_version?: string | null;
         };
         WatchEvents: {
             events: components["schemas"]["WatchEvent"][];
             last: number;
             more: boolean;
         };
+        WatchGroup: {
+            created_at: string;
+            delivery?: components["schemas"]["WatchDelivery"] | null;
+            every_s: number;
+            fires_at_once: boolean;
+            id: string;
+            last_event: number;
+            name: string;
+            next_digest_at?: string | null;
+            state: string;
+            until: string;
+            watches: number;
+            when: components["schemas"]["WatchTrigger"][];
+        };
+        WatchGroupChange: {
+            every_s?: number | null;
+            paused?: boolean | null;
+            rotate_secret?: boolean | null;
+            until?: string | null;
+            url?: string | null;
+            when?: components["schemas"]["NewWatchTrigger"][] | null;
+        };
+        WatchGroupWithSecret: {
+            group: components["schemas"]["WatchGroup"];
+            secret?: string;
+        };
+        WatchGroups: {
+            groups: components["schemas"]["WatchGroup"][];
+        };
+        WatchLiquidatedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & {
+            liquidation?: components["schemas"]["WatchLiquidation"] | null;
+        };
+        WatchLiquidation: {
+            at: string;
+            block?: components["schemas"]["WatchEventBlock"] | null;
+            transaction_hash?: string | null;
+            usd?: number | null;
+        };
         /** @enum {string} */
         WatchMeasure: "health_factor" | "debt_usd" | "score" | "range" | "probability" | "liquidation" | "coverage";
+        WatchModelChangedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & components["schemas"]["WatchEventEvidence"] & {
+            fired: boolean;
+            model_version_before?: string | null;
+        };
+        WatchMovedEvent: components["schemas"]["WatchEventSource"] & {
+            after: string;
+            before: string;
+        };
+        WatchNearBound: {
+            at: string;
+            bound: number;
+            distance: number;
+            label?: string | null;
+            market?: string | null;
+            measure: components["schemas"]["WatchMeasure"];
+            subject: string;
+            value: number;
+            watch_id: string;
+        };
         WatchOfKey: {
             key: string;
             watch: components["schemas"]["Watch"];
@@ -1337,6 +1471,44 @@ export interface components {
             from: number;
             to?: number | null;
         };
+        WatchRetractedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            after: components["schemas"]["WatchEventValue"];
+            retracts: string;
+        };
+        WatchRow: {
+            address: string;
+            label?: string | null;
+            row: number;
+            status: components["schemas"]["WatchRowStatus"];
+            watch_id?: string | null;
+            why?: string | null;
+        };
+        /** @enum {string} */
+        WatchRowStatus: "created" | "exists" | "invalid" | "refused";
+        WatchRows: {
+            created: number;
+            exists: number;
+            group_id: string;
+            invalid: number;
+            refused: number;
+            rows: components["schemas"]["WatchRow"][];
+        };
+        WatchStaleEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
+            since: string;
+            unread: string[];
+            unread_count: number;
+        };
+        WatchSummary: {
+            crossed: number;
+            debt: components["schemas"]["WatchedDebts"];
+            near: number;
+            nearest: components["schemas"]["WatchNearBound"][];
+            paused: number;
+            stale: number;
+            unread: number;
+            watches: number;
+        };
+        WatchTestEvent: components["schemas"]["WatchEventSource"];
         WatchTrigger: {
             bound?: unknown;
             clear?: unknown;
@@ -1357,9 +1529,27 @@ export interface components {
             model_version?: string | null;
             value?: unknown;
         };
+        WatchValueEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & components["schemas"]["WatchEventValues"] & components["schemas"]["WatchEventEvidence"];
+        WatchVerifyEvent: {
+            challenge: string;
+            watch_id: string;
+        };
         WatchWithSecret: {
             secret?: string;
             watch: components["schemas"]["Watch"];
+        };
+        WatchedDebts: {
+            at_risk_usd: number;
+            if_prices_fall: components["schemas"]["WatchedFall"][];
+            oldest_at?: string | null;
+            owed_usd: number;
+            unknown_usd: number;
+            wallets_read: number;
+            wallets_unread: number;
+        };
+        WatchedFall: {
+            at_risk_usd: number;
+            percent: number;
         };
         Watches: {
             limit: number;
@@ -1498,6 +1688,8 @@ export type NewKeyPin = components['schemas']['NewKeyPin'];
 export type NewShare = components['schemas']['NewShare'];
 export type NewSplit = components['schemas']['NewSplit'];
 export type NewWatch = components['schemas']['NewWatch'];
+export type NewWatchGroup = components['schemas']['NewWatchGroup'];
+export type NewWatchRows = components['schemas']['NewWatchRows'];
 export type NewWatchTrigger = components['schemas']['NewWatchTrigger'];
 export type Nft = components['schemas']['Nft'];
 export type NotApplicable = components['schemas']['NotApplicable'];
@@ -1584,16 +1776,46 @@ export type VersionText = components['schemas']['VersionText'];
 export type Violation = components['schemas']['Violation'];
 export type Watch = components['schemas']['Watch'];
 export type WatchChange = components['schemas']['WatchChange'];
+export type WatchCurrentEvent = components['schemas']['WatchCurrentEvent'];
 export type WatchDelivery = components['schemas']['WatchDelivery'];
 export type WatchDeliveryAttempt = components['schemas']['WatchDeliveryAttempt'];
+export type WatchDigestEvent = components['schemas']['WatchDigestEvent'];
+export type WatchEndedEvent = components['schemas']['WatchEndedEvent'];
 export type WatchEvent = components['schemas']['WatchEvent'];
+export type WatchEventBlock = components['schemas']['WatchEventBlock'];
+export type WatchEventChanges = components['schemas']['WatchEventChanges'];
+export type WatchEventEvidence = components['schemas']['WatchEventEvidence'];
+export type WatchEventSource = components['schemas']['WatchEventSource'];
+export type WatchEventTrigger = components['schemas']['WatchEventTrigger'];
+export type WatchEventValue = components['schemas']['WatchEventValue'];
+export type WatchEventValues = components['schemas']['WatchEventValues'];
 export type WatchEvents = components['schemas']['WatchEvents'];
+export type WatchGroup = components['schemas']['WatchGroup'];
+export type WatchGroupChange = components['schemas']['WatchGroupChange'];
+export type WatchGroupWithSecret = components['schemas']['WatchGroupWithSecret'];
+export type WatchGroups = components['schemas']['WatchGroups'];
+export type WatchLiquidatedEvent = components['schemas']['WatchLiquidatedEvent'];
+export type WatchLiquidation = components['schemas']['WatchLiquidation'];
 export type WatchMeasure = components['schemas']['WatchMeasure'];
+export type WatchModelChangedEvent = components['schemas']['WatchModelChangedEvent'];
+export type WatchMovedEvent = components['schemas']['WatchMovedEvent'];
+export type WatchNearBound = components['schemas']['WatchNearBound'];
 export type WatchOfKey = components['schemas']['WatchOfKey'];
 export type WatchReplay = components['schemas']['WatchReplay'];
+export type WatchRetractedEvent = components['schemas']['WatchRetractedEvent'];
+export type WatchRow = components['schemas']['WatchRow'];
+export type WatchRowStatus = components['schemas']['WatchRowStatus'];
+export type WatchRows = components['schemas']['WatchRows'];
+export type WatchStaleEvent = components['schemas']['WatchStaleEvent'];
+export type WatchSummary = components['schemas']['WatchSummary'];
+export type WatchTestEvent = components['schemas']['WatchTestEvent'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
 export type WatchValue = components['schemas']['WatchValue'];
+export type WatchValueEvent = components['schemas']['WatchValueEvent'];
+export type WatchVerifyEvent = components['schemas']['WatchVerifyEvent'];
 export type WatchWithSecret = components['schemas']['WatchWithSecret'];
+export type WatchedDebts = components['schemas']['WatchedDebts'];
+export type WatchedFall = components['schemas']['WatchedFall'];
 export type Watches = components['schemas']['Watches'];
 export type WatchesOfKeys = components['schemas']['WatchesOfKeys'];
 export type WeighedFactor = components['schemas']['WeighedFactor'];

@@ -4,7 +4,7 @@
 use alloy::primitives::{Address, I256, U256};
 use alloy::sol;
 use alloy::sol_types::SolCall;
-use assay_domain::{AssetSide, LendingMode, Position};
+use assay_domain::{AssetSide, LendingMode, Position, PositionAsset};
 use assay_tests::devnet::actors::{DEPLOYER, address as wallet};
 use assay_tests::devnet::feed;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
@@ -65,7 +65,7 @@ async fn told(
     let health = own.health_factor.expect("a health factor");
     let computed = own.health_factor_at(&all, &|_| 1.0).expect("its assets explain it");
     assert!((computed / health - 1.0).abs() < 3e-4, "{name}: {computed} {health}");
-    let change = |of| if of == token { price / asset.price_usd.unwrap() } else { 1.0 };
+    let change = |of: &PositionAsset| if of.token == token { price / asset.price_usd.unwrap() } else { 1.0 };
     assert!((own.health_factor_at(&all, &change).unwrap() - 1.0).abs() < 1e-9, "{name}");
     (health, price)
 }
