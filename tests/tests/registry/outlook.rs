@@ -37,7 +37,7 @@ fn less(change: &Change) -> Option<Change> {
         Change::Days(days) => days.checked_sub(1).filter(|days| *days > 0).map(Change::Days),
         Change::Price(PriceMove { asset, percent }) => {
             let tenths = (-percent * 10.0).round() - 1.0;
-            (tenths > 0.0).then_some(Change::Price(PriceMove { asset: *asset, percent: -tenths / 10.0 }))
+            (tenths > 0.0).then_some(Change::Price(PriceMove { asset: asset.clone(), percent: -tenths / 10.0 }))
         }
         Change::Borrow(_) | Change::Withdraw(_) => panic!("no search proposes {change:?}"),
     }
