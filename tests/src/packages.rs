@@ -44,6 +44,14 @@ pub fn client_packages() -> Result<PathBuf, Error> {
     installed(root().join("clients"))
 }
 
+/// Installs the public package that checks deliveries, and the compiler of the manual's receiver.
+///
+/// # Errors
+/// If npm is missing or fails.
+pub fn receiver_packages() -> Result<PathBuf, Error> {
+    installed(root().join("receivers"))
+}
+
 /// Installs the contracts of Venus.
 ///
 /// # Errors

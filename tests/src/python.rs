@@ -11,8 +11,21 @@ use std::process::Command;
 /// # Errors
 /// If Python or its package manager fails.
 pub fn interpreter() -> Result<PathBuf, String> {
+    environment(".python", "clients/requirements.txt")
+}
+
+/// Returns the interpreter with the two packages that check deliveries, like [`interpreter`].
+///
+/// # Errors
+/// If Python or its package manager fails.
+pub fn of_receivers() -> Result<PathBuf, String> {
+    environment("receivers/.python", "receivers/requirements.txt")
+}
+
+/// Returns the interpreter of `environment` with the packages that `list` pins.
+fn environment(environment: &str, list: &str) -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (environment, list) = (root.join(".python"), root.join("clients/requirements.txt"));
+    let (environment, list) = (root.join(environment), root.join(list));
     let pinned = fs::read(&list).map_err(|e| format!("{}: {e}", list.display()))?;
     // The stamp is written last, so it exists only after a successful installation.
     let stamp = environment.join(".installed-from");

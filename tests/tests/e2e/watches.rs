@@ -1,11 +1,13 @@
 //! Watches of wallets on a real chain whose prices a test moves: what is told, once and in order, over failures of
 //! endpoints, receivers and the server itself.
 
+mod attacks;
 mod delivery;
 mod evidence;
 mod fleet;
 mod owners;
 mod portfolio;
+mod receivers;
 
 use std::path::Path;
 
