@@ -1,6 +1,7 @@
 //! Watches of wallets on a real chain whose prices a test moves: what is told, once and in order, over failures of
 //! endpoints, receivers and the server itself.
 
+mod crash;
 mod delivery;
 mod evidence;
 mod fleet;
