@@ -1,6 +1,6 @@
 //! A scripted crash: prices fall in steps, wallets are liquidated, blocks are reorganised, the endpoint stalls, lags
-//! and hides a log, and the server is killed in between. What should have been said is computed from the contracts by the
-//! market's own formula; nothing of the server's code takes part.
+//! and hides a log, and the server is killed in between. What should have been said is computed from the contracts by
+//! the market's own formula; nothing of the server's code takes part.
 //!
 //! `ASSAY_SOAK=1` raises the numbers to the promised ones (`make soak PART=watches`).
 
