@@ -4,6 +4,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 
 use axum::{
@@ -51,6 +52,7 @@ pub struct Delivery {
     pub signatures: Vec<String>,
     pub text: String,
     pub body: Value,
+    pub arrived: Instant,
 }
 
 impl Delivery {
@@ -158,6 +160,7 @@ async fn receive(State(shared): State<Arc<Shared>>, method: Method, headers: Hea
         signatures: header("webhook-signature").split(' ').map(str::to_owned).collect(),
         body: serde_json::from_str(&text).unwrap_or_default(),
         text,
+        arrived: Instant::now(),
     };
     if delivery.kind() == "watch.verify" {
         let challenge = json!({ "challenge": delivery.body["data"]["challenge"] });

@@ -34,8 +34,7 @@ pub struct WantedSnapshot {
 }
 
 impl Scoring {
-    /// The snapshot of each wallet, in the order given. They share requests, and are read at one
-    /// block of each chain.
+    /// The snapshot of each wallet, in the order given. They share requests, and are read at one block of each chain.
     pub async fn snapshots(&self, wallets: &[WantedSnapshot]) -> Vec<Arc<Snapshot>> {
         let together = if wallets.len() > 1 { self.together() } else { self.clone() };
         let read = |WantedSnapshot { wallet, since, exact }: WantedSnapshot| {
@@ -77,8 +76,8 @@ impl Scoring {
         cards.reasons(&self.inner.registry, scored).await
     }
 
-    /// The liquidations of `wallet` in these blocks of a market, both included, in chain order; `None` if they could not
-    /// be read.
+    /// The liquidations of `wallet` in these blocks of a market, both included, in chain order; `None` if they could
+    /// not be read.
     pub async fn liquidations(
         &self,
         market: (ChainId, Address),

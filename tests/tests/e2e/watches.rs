@@ -2,6 +2,7 @@
 //! endpoints, receivers and the server itself.
 
 mod attacks;
+mod crash;
 mod delivery;
 mod evidence;
 mod fleet;

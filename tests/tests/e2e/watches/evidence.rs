@@ -108,7 +108,8 @@ fn an_event_of_a_score_has_its_reasons_its_changes_and_its_statement() {
         let steps = data["changes"]["steps"].as_array().expect("steps");
         assert_eq!((steps.len(), data["changes"]["target"].as_f64()), (3, Some(1_000.0)), "{event}");
         // The evidence has the same score, and the statement commits to it.
-        let evidence = api.get(data["evidence"].as_str().expect("a path")).await.ok();
+        let path = format!("{}?include_reasons=true", data["evidence"].as_str().expect("a path"));
+        let evidence = api.get(&path).await.ok();
         assert_eq!((&evidence["score"], &evidence["reasons"]), (&data["after"]["value"], &data["reasons"]));
         let statement = &data["statement"];
         assert_eq!(statement["score_id"], data["score_id"]);
