@@ -18,10 +18,10 @@ pub(super) fn hints(model: &CreditModel) -> Vec<String> {
         |what: &str, features: &Features, is_wrong: &dyn Fn(u32) -> bool, advice: &str| match score(features) {
             Ok(answer) if !is_wrong(answer.score.get()) => {}
             Ok(answer) => {
-                found.push(format!("an ordinary wallet scores {before}, and {what} {}: {advice}", answer.score.get()))
+                found.push(format!("an ordinary wallet scores {before}, and {what} {}: {advice}", answer.score.get()));
             }
             Err(error) => {
-                found.push(format!("an ordinary wallet scores {before}, and {what} none ({error}): {advice}"))
+                found.push(format!("an ordinary wallet scores {before}, and {what} none ({error}): {advice}"));
             }
         };
     let differs = |score: u32| score.abs_diff(before) > ROUNDING;
@@ -29,8 +29,7 @@ pub(super) fn hints(model: &CreditModel) -> Vec<String> {
         "with its lists in reverse order",
         &reversed(&wallet),
         &differs,
-        "a server lists chains, markets and \
-        holdings in any order, so look for a field by what it names",
+        "a server lists chains, markets and holdings in any order, so look for a field by what it names",
     );
     for years in YEARS {
         let later = if years == 1 { "a year later".to_owned() } else { format!("{years} years later") };
@@ -41,22 +40,19 @@ pub(super) fn hints(model: &CreditModel) -> Vec<String> {
         "liquidated three times more, yesterday,",
         &liquidated(&wallet),
         &|score| score > before,
-        "a liquidation \
-        should not raise a score",
+        "a liquidation should not raise a score",
     );
     other(
         "without debt and positions",
         &without_debt(&wallet),
         &|score| score + 100 < before,
-        "repaying everything \
-        should not cost a hundred points",
+        "repaying everything should not cost a hundred points",
     );
     other(
         "with unread lending",
         &unread(&wallet),
         &|score| score > before,
-        "what could not be read should not count \
-        in favour of a wallet",
+        "what could not be read should not count in favour of a wallet",
     );
     found
 }
