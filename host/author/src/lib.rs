@@ -20,7 +20,7 @@
 //! | `pack`, `packed`, `module` | the data, and the component with it |
 //! | `script` | what stands around a script, and its toolchain |
 //! | `fuse` | the modules of a component, linked into one |
-//! | `template` | the files of a new model |
+//! | `template`, `sample` | the files of a new model, and a made-up history |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
 //! | `odd` | figures at which a reader of a trained file goes wrong |
 //! | `predicts` | what the sum of a trained model means |
@@ -52,6 +52,7 @@ mod predictions;
 mod predicts;
 mod ratings;
 mod rules;
+mod sample;
 mod scale;
 mod script;
 mod table;

@@ -199,7 +199,7 @@ impl Random {
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (u128::from(mixed ^ (mixed >> 31)) * end as u128 >> 64) as usize
+        ((u128::from(mixed ^ (mixed >> 31)) * end as u128) >> 64) as usize
     }
 
     fn shuffle(&mut self, figures: &mut [f64]) {
@@ -223,7 +223,8 @@ mod tests {
         }
         let tree = "tree\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n\
             feature_names=age repays liquidations assets\n\nTree=0\nnum_cat=0\nsplit_feature=0\nthreshold=12.5\n\
-            decision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\nend of trees\n";
+            decision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\n\
+            end of trees\n";
         std::fs::write(folder.path().join("model.txt"), tree).unwrap();
         std::fs::write(folder.path().join("matrix.csv"), "age,repays,liquidations,assets\n1,2,3,4\n,0,0,7\n").unwrap();
         let declaration = folder.path().join("model.toml");

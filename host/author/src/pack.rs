@@ -28,8 +28,8 @@ use crate::{
 /// The most bytes of data. The data is in memory during each call.
 const DATA: usize = 1 << 20;
 
-/// A margin or score beyond this is that of the largest figures, of which a sum in single precision may be infinite. The
-/// score is 300 or 1000 long before.
+/// A margin or score beyond this is that of the largest figures, of which a sum in single precision may be infinite.
+/// The score is 300 or 1000 long before.
 const ENDLESS: f64 = 1e7;
 
 /// Columns of the table of the training that are no features.

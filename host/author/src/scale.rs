@@ -56,8 +56,8 @@ impl Scale {
             (DeclaredKind::Credit, ..) => {
                 return fault(
                     "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and \
-                     no `base`; or `table`, the table of the training, and none of these. With 60, 700 and 4, odds of 4 \
-                     to 1 score 700, and odds of 8 to 1 score 760",
+                     no `base`; or `table`, the table of the training, and none of these. With 60, 700 and 4, odds of \
+                     4 to 1 score 700, and odds of 8 to 1 score 760",
                 );
             }
         };

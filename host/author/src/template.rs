@@ -2,6 +2,8 @@
 
 use assay_domain::ModelKind;
 
+use crate::sample;
+
 /// How a model is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -86,7 +88,8 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
     let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit).replace("{kind}", kind.as_str());
     let card = (kind == ModelKind::Credit).then_some(CARD);
     let all = texts.into_iter().chain(card).chain(wallets).chain([IGNORED]);
-    Ok(all.map(|(path, text)| (path, fill(&of_kind(text, kind)))).collect())
+    let history = (language == Language::Trees).then(|| ("history.jsonl", sample::history()));
+    Ok(all.map(|(path, text)| (path, fill(&of_kind(text, kind)))).chain(history).collect())
 }
 
 /// The files of a language and kind; none if the language has no such template.

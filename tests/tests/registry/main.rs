@@ -1,5 +1,6 @@
 //! The registry on real files.
 
+mod bad;
 mod calls;
 mod classes;
 mod outlook;

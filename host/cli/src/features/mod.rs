@@ -48,8 +48,8 @@ pub enum Command {
         /// File of features: JSON lines or Parquet. If wallets have an `outcome`, it is the last column
         features: PathBuf,
     },
-    /// Print rows of features at which a reader of a trained model goes wrong, as CSV: each threshold of the trained file
-    /// and its neighbours, absent figures, zeros of both signs and the largest numbers
+    /// Print rows of features at which a reader of a trained model goes wrong, as CSV: each threshold of the trained
+    /// file and its neighbours, absent figures, zeros of both signs and the largest numbers
     ///
     /// A training script predicts these rows and writes odd-predictions.csv, which `assay model build` compares.
     Odd {

@@ -244,7 +244,7 @@ pub enum Command {
     ///
     /// What is not given is removed; without any part, the command shows the split of a running server.
     Split(split::Arguments),
-    /// Write a validation pack of a model in service: its card, outcomes, shadow, audit log and recomputed scores, in one
+    /// Write a validation pack of a model in service: card, outcomes, shadow, audit log and recomputed scores, in one
     /// archive signed with attestation.signer
     ///
     /// `assay verify FILE` checks the archive offline. A part that cannot be had is named with the reason.

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Serialize, Serializer};
 
-use super::hints;
+use super::{behaviour, hints};
 use crate::{
     Class, CreditModel, Limits, LoadError, Model, OfKind as _, PublicKey,
     call::{
@@ -106,7 +106,8 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
         None => Vec::new(),
     };
     let scores = good.and_then(CreditModel::of).map(|model| scores(&model)).unwrap_or_default();
-    let hints = hints::of(bytes).into_iter().chain(constant(&scores)).collect();
+    let behaviour = good.and_then(CreditModel::of).map(|model| behaviour::hints(&model)).unwrap_or_default();
+    let hints = hints::of(bytes).into_iter().chain(constant(&scores)).chain(behaviour).collect();
     let problems: Vec<LoadError> = refused.into_iter().chain(std::mem::take(&mut found.problems)).collect();
     Ok(CheckReport {
         ok: problems.is_empty(),

@@ -1,5 +1,6 @@
 //! For model authors, auditors and benchmarks: all problems of a file, single calls and their cost.
 
+mod behaviour;
 pub(crate) mod check;
 pub(crate) mod hints;
 pub mod measure;

@@ -3,6 +3,7 @@
 mod absent;
 mod lending;
 
+pub(crate) use absent::in_years;
 pub(crate) use lending::detailed;
 
 use crate::compile::world::Generation;

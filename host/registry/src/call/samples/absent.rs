@@ -109,27 +109,31 @@ pub(super) fn together(generation: Generation) -> Vec<CallSample> {
 
 /// An ordinary wallet in later years: all its times are as far from the moment of the question as today.
 pub(super) fn later() -> Vec<CallSample> {
-    let sample = |(name, years): (&'static str, u64)| {
-        let (mut features, later) = (complete(), years * YEAR);
-        let shift = |time: &mut Option<u64>| *time = time.map(|time| time + later);
-        features.as_of += later;
-        chains(&mut features).for_each(|chain| {
-            shift(&mut chain.first_transaction);
-            shift(&mut chain.last_transaction);
-        });
-        for market in markets(&mut features) {
-            shift(&mut market.first_event);
-            shift(&mut market.last_event);
-            shift(&mut market.last_liquidation);
-            market.events.iter_mut().for_each(|event| event.time += later);
-        }
-        identity(&mut features).for_each(|attestation| {
-            shift(&mut attestation.issued);
-            shift(&mut attestation.expires);
-        });
-        CallSample { name, features, must_answer: false }
-    };
+    let sample =
+        |(name, years): (&'static str, u64)| CallSample { name, features: in_years(years), must_answer: false };
     [("an ordinary wallet in 2031", 6), ("an ordinary wallet in 2039", 14)].map(sample).into()
+}
+
+/// The same wallet so many years later.
+pub(crate) fn in_years(years: u64) -> Features {
+    let (mut features, later) = (complete(), years * YEAR);
+    let shift = |time: &mut Option<u64>| *time = time.map(|time| time + later);
+    features.as_of += later;
+    chains(&mut features).for_each(|chain| {
+        shift(&mut chain.first_transaction);
+        shift(&mut chain.last_transaction);
+    });
+    for market in markets(&mut features) {
+        shift(&mut market.first_event);
+        shift(&mut market.last_event);
+        shift(&mut market.last_liquidation);
+        market.events.iter_mut().for_each(|event| event.time += later);
+    }
+    identity(&mut features).for_each(|attestation| {
+        shift(&mut attestation.issued);
+        shift(&mut attestation.expires);
+    });
+    features
 }
 
 fn complete() -> Features {
