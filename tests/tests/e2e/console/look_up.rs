@@ -191,3 +191,33 @@ fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
         assert!(printed.contains(&score) && !printed.contains("Sign out") && !printed.contains("JSON"), "{printed}");
     });
 }
+
+#[test]
+fn what_is_not_loaded_is_hatched_what_others_owe_is_said_and_a_print_is_complete() {
+    run(async {
+        let (devnet, service) = (devnet().await, crate::released_on_devnet().await);
+        let look_up = |name: &str, steps: Value| {
+            with_steps(view(name, &format!("#/look-up/{}", devnet.wallet(name).address), ".points"), steps)
+        };
+        let views = json!([
+            look_up("busy", json!([{ "count": ["hatched", ".timeline .unknown"] }])),
+            look_up("borrower", json!([{ "count": ["whole", ".timeline .unknown"] }, { "print": "printed" }])),
+            look_up("delegate", json!([{ "text": ["owes", ".answers"] }])),
+        ]);
+        let seen = tour(service.base(), KEY, &["desk"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        assert_eq!((seen.texts["hatched"].as_str(), seen.texts["whole"].as_str()), ("1", "0"));
+        assert!(seen.texts["busy"].contains("not loaded"), "{}", seen.texts["busy"]);
+        assert!(seen.texts["owes"].contains("drew $10,000.00 that others owe"), "{}", seen.texts["owes"]);
+        let report = format!("/api/v2/report/address/{}", devnet.wallet("borrower").address);
+        let report = service.keyed().get(&report).await.ok();
+        let printed = &seen.texts["printed"];
+        for token in report["assets"]["tokens"].as_array().expect("a list") {
+            assert!(printed.contains(token["name"].as_str().expect("a name")), "{token}: {printed}");
+        }
+        let host = service.base().trim_start_matches("http://");
+        for text in [host, "Lenders that are not read", "WETH", "The 2 markets"] {
+            assert_eq!(printed.contains(text), text != "The 2 markets", "{text}: {printed}");
+        }
+    });
+}

@@ -28,7 +28,7 @@ export function History({ report: { credit_events: events, timestamp } }) {
     name: market(pool),
     from: pool.first_event_at,
     to: pool.last_event_at,
-    events: events.events?.filter((event) => key(event) === key(pool)),
+    events: [...(events.events ?? []), ...lastLiquidation(events)].filter((event) => key(event) === key(pool)),
     missing,
   });
   return html`<section class="card">
@@ -50,6 +50,17 @@ export function History({ report: { credit_events: events, timestamp } }) {
       <${Pools} pools=${events.pools} />
     </div>
   </section>`;
+}
+
+/**
+ * The last liquidation, if it was not loaded with the newest events and only one market can have it.
+ * @param {Api.CreditEvents} events
+ * @returns {Api.PoolEvent[]}
+ */
+function lastLiquidation({ events, pools, last_liquidation_at: at }) {
+  const [pool, ...others] = pools.filter(({ counts }) => (counts.liquidation ?? 1) > 0);
+  const isLoaded = events?.some(({ kind }) => kind === "liquidation");
+  return at && pool && others.length === 0 && !isLoaded ? [{ ...pool, at, kind: "liquidation", usd: null }] : [];
 }
 
 /**
