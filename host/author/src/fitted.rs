@@ -23,6 +23,8 @@ const SPREAD: f64 = 300.0;
 const TAIL: f64 = 0.005;
 /// The largest share of the wallets that one decile has without a word: a tenth, and what ties add.
 const CROWDED: f64 = 0.25;
+/// Wallets below which the share of a decile says nothing.
+const ENOUGH: usize = 100;
 
 /// What a score is linear in, of each wallet of the training: the calibrated margin of the model.
 pub(crate) struct Fit {
@@ -149,7 +151,7 @@ fn crowded(lowest: &[u32], scores: &[f64]) -> Option<(usize, f64)> {
     }
     let (place, most) = counts.iter().enumerate().max_by_key(|(_, count)| **count)?;
     let share = *most as f64 / scores.len().max(1) as f64;
-    (share > CROWDED && !lowest.is_empty()).then_some((place + 1, share))
+    (share > CROWDED && scores.len() >= ENOUGH && !lowest.is_empty()).then_some((place + 1, share))
 }
 
 #[cfg(test)]
