@@ -2,8 +2,11 @@
 
 import { useEffect, useState } from "./dom.js";
 
-/** @param {string} text */
-function decoded(text) {
+/**
+ * `text` without its escapes, or as it is if they are no text.
+ * @param {string} text
+ */
+export function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {

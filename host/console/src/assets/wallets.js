@@ -1,5 +1,7 @@
 // Addresses and names of wallets, in whatever people paste.
 
+import { decoded } from "./route.js";
+
 /** An address, or a name with a dot whose end begins with a letter: a number with a dot is no name. */
 const SUBJECT = /0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.\p{L}[\p{L}\p{N}_-]*/gu;
 /** An address without its `0x`. */
@@ -7,22 +9,15 @@ const BARE = /(?<![0-9a-zA-Z])[0-9a-fA-F]{40}(?![0-9a-zA-Z])/g;
 const LINK = /\bhttps?:\/\/\S+/gi;
 
 /**
- * A link of an explorer or of a registry of names, as the wallet that it leads to.
+ * A link of an explorer or of a registry of names, as the wallet that it leads to: the last one after the host.
  * @param {string} link
  */
 function target(link) {
-  const [, , ...path] = link.split("/").filter((part, at) => part !== "" || at < 2);
-  const parts = path.slice(1).flatMap((part) => decodeURIComponentOr(part).split(/[?#=&]/));
+  const parts = link
+    .split("/")
+    .slice(3)
+    .flatMap((part) => decoded(part).split(/[?#=&]/));
   return parts.flatMap((part) => part.match(SUBJECT) ?? []).at(-1) ?? "";
-}
-
-/** @param {string} text */
-function decodeURIComponentOr(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /**

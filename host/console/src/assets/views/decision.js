@@ -2,6 +2,7 @@
 
 import { html, useState } from "../dom.js";
 import { link } from "../route.js";
+import { useMe } from "../session.js";
 import { Mark, Time } from "../parts.js";
 import { EXPLORERS, day, dollars, number, percent, range, several } from "../words.js";
 import { Scale } from "../charts/scale.js";
@@ -27,6 +28,7 @@ export function Decision({ asked, score, report, boosted, polls }) {
 
 /** @param {{ asked: string; report: Api.Report }} props */
 function Who({ asked, report: { address, activity } }) {
+  const me = useMe();
   const [copied, setCopied] = useState(false);
   const copy = () =>
     navigator.clipboard?.writeText(address).then(
@@ -38,7 +40,7 @@ function Who({ asked, report: { address, activity } }) {
     ${asked.includes(".") && html`<span>${asked}</span>`} <code>${address}</code>
     <span class="tools">
       <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button>
-      <a href=${link(["watches", "new"], { address: asked })}>Watch this wallet</a>
+      ${!me.sandbox && html`<a href=${link(["watches", "new"], { address: asked })}>Watch this wallet</a>`}
       <a href=${`https://${explorer}/address/${address}`} rel="noreferrer" target="_blank">Explorer</a>
     </span>
   </h2>`;
