@@ -67,10 +67,12 @@ fn near_bound(near: &NearBound) -> Value {
 
 fn debt(debts: &Debts) -> Value {
     let falls = FALLS.iter().zip(debts.at_risk_usd);
+    let sum = |usd: f64| (debts.read > 0).then_some(usd);
     json!({
         "wallets_read": debts.read, "wallets_unread": debts.unread, "oldest_at": debts.oldest.map(moment),
-        "owed_usd": debts.owed_usd, "at_risk_usd": debts.at_risk_now_usd, "unknown_usd": debts.unknown_usd,
+        "owed_usd": sum(debts.owed_usd), "at_risk_usd": sum(debts.at_risk_now_usd),
+        "unknown_usd": sum(debts.unknown_usd),
         "if_prices_fall":
-            falls.map(|(percent, usd)| json!({ "percent": percent, "at_risk_usd": usd })).collect::<Value>(),
+            falls.map(|(percent, usd)| json!({ "percent": percent, "at_risk_usd": sum(usd) })).collect::<Value>(),
     })
 }
