@@ -44,8 +44,9 @@ const line = ({ path, method, operation, name }) => {
 const program = (operations) => `import createClient from "openapi-fetch";
 import type { paths } from "./assay.d.ts";
 export interface Known {
-  address: string; chain_id: 1; agent_id: number; submission_id: string; watch_id: string; batch_id: string; id: string;
-  kind: string; name: string; version: string; q: string; component: Blob;
+  address: string; chain_id: 1; agent_id: number; submission_id: string; watch_id: string;
+  batch_id: string; group_id: string; id: string; kind: string;
+  name: string; version: string; q: string; component: Blob;
 }
 export const client = (baseUrl: string, key: string, known: Known) => {
   const api = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${key}\` } });

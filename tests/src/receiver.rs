@@ -199,6 +199,7 @@ mod tests {
             signatures: vec!["v1,aQoVnqY518dvlZDSLDWBc2tWoea+yMX4UEAi5CtIbS8=".into()],
             text: text.into(),
             body: Value::Null,
+            arrived: Instant::now(),
         };
         assert!(delivery.is_signed_by("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"));
         assert!(!delivery.is_signed_by("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYY"));

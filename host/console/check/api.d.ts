@@ -1539,16 +1539,16 @@ export interface components {
             watch: components["schemas"]["Watch"];
         };
         WatchedDebts: {
-            at_risk_usd: number;
+            at_risk_usd?: number | null;
             if_prices_fall: components["schemas"]["WatchedFall"][];
             oldest_at?: string | null;
-            owed_usd: number;
-            unknown_usd: number;
+            owed_usd?: number | null;
+            unknown_usd?: number | null;
             wallets_read: number;
             wallets_unread: number;
         };
         WatchedFall: {
-            at_risk_usd: number;
+            at_risk_usd?: number | null;
             percent: number;
         };
         Watches: {

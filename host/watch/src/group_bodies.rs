@@ -192,14 +192,15 @@ struct DebtsBody {
     /// When the oldest of the debts was read; null without one.
     #[schema(value_type = Option<String>, format = DateTime)]
     oldest_at: Option<Moment>,
-    #[schema(value_type = f64)]
-    owed_usd: Usd,
+    /// Null, like the sums after it, if no wallet was read.
+    #[schema(value_type = Option<f64>)]
+    owed_usd: Option<Usd>,
     /// Debts that can be liquidated now: the health factor is below 1.
-    #[schema(value_type = f64)]
-    at_risk_usd: Usd,
+    #[schema(value_type = Option<f64>)]
+    at_risk_usd: Option<Usd>,
     /// Debts in markets that state no health factor: nobody knows whether they are at risk.
-    #[schema(value_type = f64)]
-    unknown_usd: Usd,
+    #[schema(value_type = Option<f64>)]
+    unknown_usd: Option<Usd>,
     /// The debts that could be liquidated if all prices that do not follow the dollar fell at once.
     if_prices_fall: Vec<FallBody>,
 }
@@ -210,8 +211,8 @@ struct DebtsBody {
 struct FallBody {
     percent: f64,
     /// At the prices now.
-    #[schema(value_type = f64)]
-    at_risk_usd: Usd,
+    #[schema(value_type = Option<f64>)]
+    at_risk_usd: Option<Usd>,
 }
 
 impl From<Portfolio> for SummaryBody {
@@ -233,14 +234,15 @@ impl From<Debts> for DebtsBody {
     fn from(debts: Debts) -> Self {
         let Debts { read, unread, oldest, owed_usd, at_risk_now_usd, at_risk_usd, unknown_usd } = debts;
         let falls = FALLS.into_iter().zip(at_risk_usd);
+        let sum = |usd: f64| (read > 0).then_some(Usd(usd));
         Self {
             wallets_read: read,
             wallets_unread: unread,
             oldest_at: oldest.map(Moment),
-            owed_usd: Usd(owed_usd),
-            at_risk_usd: Usd(at_risk_now_usd),
-            unknown_usd: Usd(unknown_usd),
-            if_prices_fall: falls.map(|(percent, usd)| FallBody { percent, at_risk_usd: Usd(usd) }).collect(),
+            owed_usd: sum(owed_usd),
+            at_risk_usd: sum(at_risk_now_usd),
+            unknown_usd: sum(unknown_usd),
+            if_prices_fall: falls.map(|(percent, usd)| FallBody { percent, at_risk_usd: sum(usd) }).collect(),
         }
     }
 }

@@ -83,7 +83,7 @@ impl<S: Send + Sync> FromRequest<S> for GivenRows {
 #[utoipa::path(
     post, path = "/api/v2/watches/bulk", tag = "watches", operation_id = "add_watches",
     params(GroupQuery),
-    request_body(content((BulkBody = "application/json"), (String = "text/csv"))),
+    request_body = BulkBody,
     responses(
         (status = 200, description = "What became of each row", body = RowsBody),
         responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::OneGroup,

@@ -28,7 +28,7 @@ use values::Dice;
 
 const REQUESTS: usize = 3_000;
 /// Each run makes the same requests, unless `ASSAY_SEED` sets another seed.
-const SEED: u64 = 3;
+const SEED: u64 = 2;
 const AT_ONCE: usize = 24;
 
 const READER: &str = "assay_conformance_reader";
