@@ -99,8 +99,8 @@ pub enum Unexplained {
     Untraced,
 }
 
-const UNTRACED: &str = "a debt that a transfer took over and another gave back, in a market without rewards or in one \
-                        block, would leave no trace, and would not be counted";
+const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, \
+                        and would not be counted";
 
 impl Unexplained {
     pub fn as_str(self) -> &'static str {

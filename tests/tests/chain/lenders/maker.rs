@@ -361,10 +361,15 @@ fn changes_that_no_log_shows_lower_the_coverage() {
 #[test]
 fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
     with(async |world| {
-        let wallets = NAMES.iter().chain(&["dora"]).map(|name| (*name, wallet(name))).collect();
-        let (reader, chain) = (|| world.reader(), &world.chain);
-        let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
-        one_log::none_is_wrong("Maker vaults", world).await;
+        let (shared, reader) = (["dora", "lou", "mia"], || world.reader());
+        let others: Vec<&str> = NAMES.into_iter().filter(|name| !shared.contains(name)).collect();
+        // Wallets of one vault are not read at once: each would lack two logs.
+        for names in [&others[..], &["dora", "lou"], &["mia"]] {
+            let wallets = names.iter().map(|name| (*name, wallet(name))).collect();
+            let chain = &world.chain;
+            let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
+            one_log::none_is_wrong("Maker vaults", world).await;
+        }
     });
 }
 

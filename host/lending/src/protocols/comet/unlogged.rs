@@ -9,9 +9,8 @@
 //!
 //! Two such changes of a debt between two blocks with logs may cancel each other. Besides the principal, the market
 //! keeps the index of its rewards at the last change. If this index differs and the principal does not, the same search
-//! finds the blocks. A market that pays borrowers no rewards keeps no such trace; the gap is reported. If in such a block
-//! the principal is the same before and after, somebody let the market count rewards, or two changes in this block
-//! cancelled each other: this is reported, too.
+//! finds the blocks. A market that pays borrowers no rewards keeps no such trace; the gap is reported. Two changes
+//! in one block that cancel each other are not found.
 //!
 //! The same comparison finds missing logs: each block's amounts must lead from one principal to the next, and each part
 //! of the position must have changed by an event of its kind.
@@ -60,9 +59,8 @@ pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
     let mut state = OldState { quest, known };
     let edges = logged.keys().flat_map(|block| [block.saturating_sub(1), *block]);
     state.learn(edges.chain([before, span.to])).await?;
-    let (between, mut is_untraced) = state.to_search(between(span, logged.keys().copied()));
+    let (between, is_untraced) = state.to_search(between(span, logged.keys().copied()));
     let mut blocks = state.search(between).await?;
-    is_untraced |= blocks.iter().any(|block| state.only_touched(*block));
     blocks.extend(
         logged.iter().filter(|(block, logged)| state.moved(**block) || !logged.net().is_zero()).map(|(b, _)| b),
     );
@@ -123,11 +121,6 @@ impl OldState<'_> {
     /// Whether the principal changed in this block; it must be known before and after.
     fn moved(&self, block: u64) -> bool {
         self.principal(block.saturating_sub(1)) != self.principal(block)
-    }
-
-    /// Whether a debt was used in this block, and is the same before and after.
-    fn only_touched(&self, block: u64) -> bool {
-        self.principal(block).is_negative() && !self.moved(block)
     }
 
     /// Whether debt can have changed in `span`; changes of supply have logs.

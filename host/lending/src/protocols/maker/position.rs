@@ -58,7 +58,7 @@ pub(super) struct UrnRequest {
     wallet: Address,
     /// Part of the position, kind of collateral and urn.
     urns: Vec<(B256, B256, Address)>,
-    /// The same of urns that no log names.
+    /// The same of urns that are not in the position: of proxies, without a log, and of vaults that were given away.
     others: Vec<(B256, B256, Address)>,
     /// Every known vault, as an account has it, and every proxy in the history; and whether the wallet has it.
     owned: BTreeMap<B256, bool>,
@@ -91,9 +91,11 @@ struct VaultHolding {
 #[derive(Debug, Clone)]
 pub(super) struct Holdings {
     holdings: Vec<VaultHolding>,
-    /// Urns of the wallet's proxies that no log names.
+    /// What other urns have, to compare it with the history.
     others: Vec<(B256, Urn)>,
     owned: BTreeMap<B256, bool>,
+    /// Accounts that the logs made known: only the next read has what they did.
+    unread: Vec<B256>,
     is_lost: bool,
     /// The dollars at which the protocol aims for one DAI, in ray.
     par: U256,
@@ -142,7 +144,11 @@ impl Holdings {
         let own = ids.iter().filter_map(urn);
         let proxies = names.accounts.iter().filter(|account| **account != names.wallet);
         let of_proxies = proxies.flat_map(|proxy| ilks.iter().map(|ilk| parts::urn_of(*ilk, *proxy, names.wallet)));
-        let others = of_proxies.filter(|id| !ids.contains(id)).filter_map(|id| urn(&id)).collect();
+        let of_proxies = of_proxies.filter(|id| !ids.contains(id)).filter_map(|id| urn(&id));
+        // All logs of a vault that was given away are in the history.
+        let given = names.vaults.iter().filter(|vault| vault.holder.is_none());
+        let given = given.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)));
+        let others = of_proxies.chain(given).collect();
         let held = names.vaults.iter().filter(|vault| vault.holder.is_some());
         let urns = own.chain(held.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)))).collect();
         let is_owner = |id: &B256| names.accounts.contains(id);
@@ -167,15 +173,24 @@ impl Holdings {
         at: Block,
     ) -> Result<Option<Self>, Fault> {
         let UrnRequest { wallet, urns, others, owned, unknown, is_lost } = asked;
-        let mut found = Self { holdings: Vec::new(), others: Vec::new(), owned, is_lost, par: RAY, dai: contracts.dai };
+        let mut found = Self {
+            holdings: Vec::new(),
+            others: Vec::new(),
+            owned,
+            unread: Vec::new(),
+            is_lost,
+            par: RAY,
+            dai: contracts.dai,
+        };
         if !unknown.is_empty() {
             let calls = unknown.iter().flat_map(|id| contracts.of_proxy(Address::from_word(*id))).collect();
             let answers = client.shared_calls(calls, at.hash).await?;
             for (id, answers) in unknown.iter().zip(answers.chunks(3)) {
                 let Some(proxy) = Proxy::read(Address::from_word(*id), wallet, answers) else { return Ok(None) };
+                found.owned.remove(id);
                 // A contract without vaults that is no proxy has no part in the history.
-                if !proxy.is_proxy && (proxy.vaults.is_empty() || !proxy.is_owned) {
-                    found.owned.remove(id);
+                if proxy.is_proxy || (proxy.is_owned && !proxy.vaults.is_empty()) {
+                    found.unread.push(*id);
                 }
             }
         }
@@ -365,7 +380,9 @@ impl LendingTerms for Holdings {
             self.holdings.iter().map(|holding| (holding.id, holding.urn())).chain(self.others.iter().copied());
         let amounts = amounts.flat_map(|(id, urn)| of_urn(id, urn));
         let owned = |(id, owned): (&B256, &bool)| Balance::still(Side::Supply, Asset::Shares(*id), U256::from(*owned));
-        Some(amounts.chain(self.owned.iter().map(owned)).collect())
+        // No history has so many shares.
+        let unread = self.unread.iter().map(|id| Balance::still(Side::Supply, Asset::Shares(*id), U256::MAX));
+        Some(amounts.chain(self.owned.iter().map(owned)).chain(unread).collect())
     }
 
     fn token(&self, side: Side, asset: Asset) -> Option<(Address, f64)> {

@@ -85,35 +85,6 @@ fn without_rewards_it_is_said_that_such_changes_would_not_be_found() {
 }
 
 #[test]
-fn a_block_that_used_a_debt_and_left_it_the_same_is_named() {
-    RUNTIME.block_on(async {
-        let mut chain = Small::start(CHAIN).await.unwrap();
-        let native_feed = price_feed(&mut chain, ETHER_USD);
-        let market = comet::deploy(&mut chain, &[(6, DOLLARS.0, DOLLARS.1)]).await.unwrap().remove(0);
-        let mut on = On(&mut chain, &market);
-        on.supply("ben", "ben", units(900.0, 6)).await.unwrap();
-        for name in ["mona", "nils", "olga"] {
-            on.withdraw(name, units(300.0, 6)).await.unwrap();
-        }
-        // There and back in one block: no log names them, and the state before and after is the same but for rewards.
-        for (from, to) in [("mona", "nils"), ("nils", "mona")] {
-            let (dst, amount) = (wallet(to), units(50.0, 6));
-            let call = Comet::transferAssetCall { dst, asset: market.base, amount };
-            on.0.queue(wallet(from), market.comet, &call);
-        }
-        on.0.mine().await.unwrap();
-        let setup = Setup { native_feed, markets: vec![("lenderB_v3", "USD", market.comet)], ..Setup::default() };
-        let reader = reader(&setup, &chain).with(uncached).started().await;
-        for (name, is_said) in [("mona", true), ("nils", true), ("olga", false), ("ben", false)] {
-            let snapshot = reader.read(wallet(name)).await;
-            let read = pool(&snapshot.chains[0], market.comet);
-            let said = read.remark.as_ref().is_some_and(|remark| remark.contains("would leave no trace"));
-            assert_eq!((read.coverage, said), (Coverage::Complete, is_said), "{name}: {:?}", read.remark);
-        }
-    });
-}
-
-#[test]
 fn a_supply_takes_no_amount_of_another_action() {
     with(async |world| {
         let snapshot = world.reader().started().await.read(wallet("lena")).await;

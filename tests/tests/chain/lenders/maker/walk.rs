@@ -188,6 +188,11 @@ fn random_walks_are_what_receipts_and_the_state_say() {
                     assert_eq!(pool(&read.chains[0], world.maker.vat).coverage, Coverage::Partial, "{name}");
                     continue;
                 }
+                // Who was given a proxy that once had another vault needs a third read, which is not at once.
+                let is_heir = name.starts_with("heir");
+                if is_heir && pool(&read.chains[0], world.maker.vat).coverage == Coverage::Partial {
+                    continue;
+                }
                 let lived = told(&world.compare(name, &read.chains[0], world.chain.head).await);
                 sums.iter_mut().zip(lived).for_each(|(sum, lived)| *sum += lived);
             }
