@@ -36,7 +36,7 @@ impl Exposure {
         let (owed_usd, at_risk_now_usd, unknown_usd) = (now.owed_usd, now.at_risk_usd, now.unknown_usd);
         let found = Self { at: snapshot.as_of, owed_usd, at_risk_now_usd, at_risk_usd, unknown_usd };
         // A sum that is not a number has no form in the store.
-        let sums = [owed_usd, at_risk_now_usd, unknown_usd].into_iter().chain(at_risk_usd);
-        sums.map(f64::is_finite).all(|is_number| is_number).then_some(found)
+        let mut sums = [owed_usd, at_risk_now_usd, unknown_usd].into_iter().chain(at_risk_usd);
+        sums.all(f64::is_finite).then_some(found)
     }
 }

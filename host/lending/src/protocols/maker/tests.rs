@@ -255,7 +255,11 @@ fn a_vault_that_an_account_gives_away_was_its_own() {
     };
     let (taken, away) = (give(1, PROXY), given_by(2, PROXY, OTHER));
     assert_eq!(share(&[taken.clone(), away.clone()], &aliases(false), PROXY), 0);
-    assert_eq!(share(&[away.clone()], &aliases(false), PROXY), -1, "the log by which it received it is missing");
+    assert_eq!(
+        share(std::slice::from_ref(&away), &aliases(false), PROXY),
+        -1,
+        "the log by which it received it is missing"
+    );
     assert_eq!(share(&[given_by(2, ME, OTHER)], &[], ME), 0, "for an index");
     // Until the vault is known, its own logs are not read: the state contradicts the share.
     let mut unknown = aliases(false);

@@ -51,14 +51,14 @@ impl MorphoTerms {
         });
         let (answers, listed) = tokio::join!(client.calls(&asked, at.hash), join_all(listed));
         let answers = answers?;
-        let found =
-            |((market, answers), listed): ((&&MarketConfig, &[Option<Bytes>]), Result<Option<Listed>, Fault>)| {
-                returned::<ownerCall>(answers.first())?;
-                let (contract, recipient) = (market.address, returned::<feeRecipientCall>(answers.get(1))?);
-                let is_unlisted_now = listed.is_err();
-                Some(Self { contract, recipient, listed: listed.ok().flatten(), is_unlisted_now })
-            };
-        Ok(markets.iter().zip(answers.chunks(2)).zip(listed).map(found).collect())
+        let found = |market: &MarketConfig, answers: &[Option<Bytes>], listed: Result<Option<Listed>, Fault>| {
+            returned::<ownerCall>(answers.first())?;
+            let (contract, recipient) = (market.address, returned::<feeRecipientCall>(answers.get(1))?);
+            let is_unlisted_now = listed.is_err();
+            Some(Self { contract, recipient, listed: listed.ok().flatten(), is_unlisted_now })
+        };
+        let all = markets.iter().zip(answers.chunks(2)).zip(listed);
+        Ok(all.map(|((market, answers), listed)| found(market, answers, listed)).collect())
     }
 }
 
