@@ -1,7 +1,6 @@
 //! What a fall of prices does to debts: the same change for every caller that asks.
 
-use super::{Change, ChangeError, Features, PriceMove};
-use crate::ExposureClass;
+use super::{ChangeError, Features, change::factor};
 
 /// The debts of a wallet, in dollars at the prices now.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -14,14 +13,15 @@ pub struct DebtAtRisk {
 }
 
 impl Features {
-    /// These features after all prices that do not follow the dollar moved by `percent`.
+    /// These features after all prices that do not follow the dollar moved by `percent`. A debt of the class `other`
+    /// does not become cheaper by a fall: a token that nobody classified may follow the dollar.
     ///
     /// # Errors
     /// [`ChangeError::Percent`] unless `percent` is above -100 and at most 1000.
     pub fn after_move(&self, percent: f64) -> Result<Self, ChangeError> {
-        let classes = ExposureClass::ALL.into_iter().filter(|class| *class != ExposureClass::Stablecoin);
-        let moves = classes.map(|asset| Change::Price(PriceMove { asset: asset.into(), percent }));
-        self.after(&moves.collect::<Vec<_>>())
+        let mut moved = self.clone();
+        moved.reprice_all(factor(percent)?);
+        Ok(moved)
     }
 
     /// The debts that can be liquidated after [`after_move`](Self::after_move).
@@ -47,7 +47,10 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::change::tests::wallet;
+    use crate::{
+        ExposureClass,
+        features::{Exposure, change::tests::wallet},
+    };
 
     #[test]
     fn debts_are_at_risk_from_the_fall_that_takes_their_health_factor_below_1() {
@@ -65,5 +68,18 @@ mod tests {
         features.markets[1].position = None;
         assert_eq!((debts(&features, fall).unknown_usd, debts(&features, fall).owed_usd), (1_000.0, 5_000.0));
         assert!(features.debt_at_risk(-100.0).is_err());
+    }
+
+    #[test]
+    fn a_debt_in_a_token_that_nobody_classified_does_not_fall() {
+        let mut features = wallet(&[("lenderA_v3", 10_000.0, 4_000.0)]);
+        let position = features.markets[0].position.as_mut().unwrap();
+        position.debt = vec![Exposure { class: ExposureClass::Other, usd: 4_000.0 }];
+        let health = |percent| {
+            let then = features.after_move(percent).unwrap();
+            (then.markets[0].position.as_ref().unwrap().health_factor.unwrap() * 1e9).round() / 1e9
+        };
+        assert_eq!((health(0.0), health(-50.0)), (2.0, 1.0));
+        assert_eq!(health(100.0), 2.0, "and it rises with a rise, as the collateral does");
     }
 }

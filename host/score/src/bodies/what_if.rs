@@ -38,7 +38,8 @@ pub struct WhatIfBody {
     safety: SafetyBody,
     /// For each market and collateral asset, where its price leads to a liquidation.
     liquidation_prices: Vec<LiquidationBody>,
-    /// The same after all collateral that does not follow the dollar fell by 10 to 50 %.
+    /// The same after all prices that do not follow the dollar fell by 10 to 50 %; debts of the class `other` do not
+    /// become cheaper, because nobody classified these tokens.
     ladder: Vec<RungBody>,
 }
 

@@ -12,6 +12,7 @@ use super::{MarketFeatures, exact};
 use crate::ChainId;
 
 pub use positions::TokenPositions;
+pub(super) use price::factor;
 pub use price::{PriceMove, Priced, TokenName};
 
 /// The most days of one change: ten years.

@@ -45,13 +45,13 @@ struct Revaluation {
 impl PriceMove {
     /// What the price is multiplied by.
     pub(super) fn factor(&self) -> Result<f64, ChangeError> {
-        let Self { percent, .. } = self;
-        if *percent > -100.0 && *percent <= 1_000.0 {
-            Ok(1.0 + percent / 100.0)
-        } else {
-            Err(ChangeError::Percent(*percent))
-        }
+        factor(self.percent)
     }
+}
+
+/// What a price is multiplied by that moves by so many percent.
+pub(in crate::features) fn factor(percent: f64) -> Result<f64, ChangeError> {
+    if percent > -100.0 && percent <= 1_000.0 { Ok(1.0 + percent / 100.0) } else { Err(ChangeError::Percent(percent)) }
 }
 
 impl TokenName {
@@ -67,6 +67,19 @@ impl Features {
     pub(super) fn reprice_class(&mut self, class: ExposureClass, factor: f64) {
         let sides = [AssetSide::Collateral, AssetSide::Debt];
         let factors: BTreeMap<_, _> = sides.map(|side| ((side, class), factor)).into();
+        for at in 0..self.markets.len() {
+            self.revalue(at, &Revaluation { factors: factors.clone(), health: None });
+        }
+    }
+
+    /// Moves all prices that do not follow the dollar. How those of the class `other` move together is not known, so
+    /// they move against the wallet: with a fall its collateral of that class, with a rise its debt.
+    pub(in crate::features) fn reprice_all(&mut self, factor: f64) {
+        let known = [ExposureClass::Native, ExposureClass::Bitcoin];
+        let both = known.into_iter().flat_map(|class| [(AssetSide::Collateral, class), (AssetSide::Debt, class)]);
+        let against = if factor < 1.0 { AssetSide::Collateral } else { AssetSide::Debt };
+        let parts = both.chain([(against, ExposureClass::Other)]);
+        let factors: BTreeMap<_, _> = parts.map(|part| (part, factor)).collect();
         for at in 0..self.markets.len() {
             self.revalue(at, &Revaluation { factors: factors.clone(), health: None });
         }
