@@ -283,7 +283,8 @@ impl MarketRead {
         let is_whole = sums.is_some() && pool.coverage == Coverage::Complete;
         let read = terms.as_ref().zip(answers.as_deref());
         let held = read.and_then(|(terms, answers)| terms.held_at(answers, valuation.prices));
-        if held.is_none() {
+        // A market that does not answer was logged when its terms were looked up.
+        if held.is_none() && terms.is_some() {
             tracing::warn!(chain, market = %market.config.address, "a position cannot be read or priced");
         }
         pool.position = market.config.protocol.has_details().then(|| match &held {

@@ -68,12 +68,14 @@ impl WatchesInner {
         let dice = f64::from(now.timestamp_subsec_micros() % 1_000) / 999.0;
         let mut delivery = watch.delivery.clone();
         for _ in 0..TRIES {
-            if self.store.get(&records::watch(watch.record.id)).await?.is_none() {
-                return Ok(delivery);
+            let Some(present) = self.load(&[watch.record.id]).await?.pop() else { return Ok(delivery) };
+            if present.record.url != watch.record.url {
+                // What one receiver answered, such as its consent, is nothing that another one said.
+                return Ok(present.delivery);
             }
             let known = self.store.read(&key).await?;
             delivery = known.value.unwrap_or_default();
-            let mut batch = Batch::new().if_leased(lease).if_unchanged(&key, known.revision);
+            let mut batch = present.if_unchanged(Batch::new().if_leased(lease))?.if_unchanged(&key, known.revision);
             match &tried {
                 None => delivery.confirmed = true,
                 Some(tried @ Tried { attempt, outcome }) => {

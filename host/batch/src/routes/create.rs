@@ -42,7 +42,10 @@ impl<S: Send + Sync> FromRequestParts<S> for ColumnQuery {
 /// A table of wallets: a list of addresses and names, or of objects with columns of your own.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = BatchTable, example = json!({
-    "rows": [{ "customer": "A-17", "address": "vitalik.eth" }, { "customer": "B-4", "address": "0x0000000000000000000000000000000000000001" }]
+    "rows": [
+        { "customer": "A-17", "address": "vitalik.eth" },
+        { "customer": "B-4", "address": "0x0000000000000000000000000000000000000001" }
+    ]
 }))]
 #[expect(dead_code, reason = "the schema of a body that is read as a table")]
 pub(crate) struct TableBody {

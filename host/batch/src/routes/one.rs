@@ -62,8 +62,8 @@ pub(crate) async fn get(
 
 /// Pauses a batch job, or resumes it; free.
 ///
-/// A job that was paused because units were used up goes on when it is resumed. A job that is done reads its unread rows
-/// again.
+/// A job that was paused because units were used up goes on when it is resumed. A job that is done reads its unread
+/// rows again.
 #[utoipa::path(
     put, path = "/api/v2/score/batch/{batch_id}/state", tag = "scores", operation_id = "set_batch_state",
     params(BatchPath), request_body = StateBody,

@@ -46,7 +46,10 @@ impl<S: Send + Sync> FromRequestParts<S> for FormatQuery {
     responses(
         (
             status = 200, description = "The rows",
-            content((ResultBody = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.parquet")),
+            content(
+                (ResultBody = "application/json"), (String = "text/csv"),
+                (Vec<u8> = "application/vnd.apache.parquet"),
+            ),
         ),
         responses::OneJob, responses::Ended, responses::Validated, responses::Keyed,
     ),

@@ -75,11 +75,13 @@ impl WalletAccount {
         for (index, token) in chain.tokens.iter().enumerate() {
             let balance = returned::<balanceOfCall>(answers.get(index + 1));
             if balance.is_none() {
-                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol,
-                    "no ERC-20 answers at this address of chains.tokens");
                 account.silent.push(token.address);
             }
             account.tokens.push(balance.unwrap_or_default());
+        }
+        if !account.silent.is_empty() {
+            let tokens = account.silent.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            tracing::warn!(chain = chain.id, tokens, "no ERC-20 answers at these addresses of chains.tokens");
         }
         Ok(account)
     }

@@ -15,8 +15,8 @@
 //! In a history that lacks only some of its events, the check finds the missing ones whose amounts the position does
 //! not allow. In Aave that is every one except those that cancel each other exactly; of these, it finds a loan that was
 //! the only one in its asset. In Morpho Blue and Maker, where only logs name the parts of a position, it also finds the
-//! only log of a part: the position is read in every part that the contracts list. If they cannot be listed, and nothing
-//! but one endpoint tells of logs, no such history is complete.
+//! only log of a part: the position is read in every part that the contracts list. If they cannot be listed, and
+//! nothing but one endpoint tells of logs, no such history is complete.
 
 use crate::{
     asset::Asset,

@@ -130,8 +130,8 @@ async fn contracts(
     let problems = match with_code(client, &claims).await {
         Ok(coded) if coded.len() > 1 && !coded.contains(&true) => {
             let what = format!(
-                "none of the {} contracts of the configuration exists there: it is another network with this id, such as \
-                 a local one; correct chains.rpc",
+                "none of the {} contracts of the configuration exists there: it is another network with this id, such \
+                 as a local one; correct chains.rpc",
                 coded.len()
             );
             return vec![finding(chain, format!("block {}", head.number), what)];

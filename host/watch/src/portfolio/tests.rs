@@ -90,7 +90,7 @@ fn the_debt_of_a_wallet_with_several_watches_counts_once_as_it_was_read_last() {
 #[test]
 fn the_ten_nearest_are_those_nearest_to_bounds_that_are_not_crossed() {
     let mut watches: Vec<Watch> =
-        (1..=20_u8).map(|at| read(health(), (Some(1.0 + f64::from(at) / 50.0), false), at, 1.0)).collect();
+        (1..=20_u8).map(|at| read(health(), (Some(1.0 + f64::from(at) / 51.0), false), at, 1.0)).collect();
     watches.push(read(health(), (Some(0.5), true), 30, 1.0));
     watches.push(read(health(), (None, false), 31, 0.0));
     watches.push(read(json!({ "measure": "debt_usd", "above": 1_000 }), (Some(999.0), false), 32, 999.0));

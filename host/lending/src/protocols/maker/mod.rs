@@ -10,10 +10,10 @@
 //! given is found by the log of its new owner, which every proxy emits itself, so its contract is not known before.
 //! What the proxy did before that log is not the wallet's. A wallet that had a proxy which another has now is partial.
 //!
-//! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy. They
-//! are read in every kind of collateral, because a missing log could be the only one that names the kind. For the same
-//! reason, logs in which the wallet or a proxy gives a vault away, or the wallet calls a proxy, are read: they name what
-//! the wallet once had.
+//! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy.
+//! They are read in every kind of collateral, because a missing log could be the only one that names the kind. For the
+//! same reason, logs in which the wallet or a proxy gives a vault away, or the wallet calls a proxy, are read: they name
+//! what the wallet once had.
 
 mod contracts;
 mod events;

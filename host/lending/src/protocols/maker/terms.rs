@@ -155,8 +155,8 @@ impl LendingTerms for MakerTerms {
         self.ilks.as_ref().is_none_or(|ilks| ilks.len() != read)
     }
 
-    /// The logs in which a wallet receives a vault or a proxy, gives a vault away, or uses a proxy; and in which a vault
-    /// changes its owner.
+    /// The logs in which a wallet receives a vault or a proxy, gives a vault away, or uses a proxy; and in which a
+    /// vault changes its owner.
     fn hints(&self) -> Vec<Hint> {
         let Contracts { manager, vat, end, .. } = self.contracts;
         let at = |topic0, topic| hint(manager, topic0, Naming::At(topic));
