@@ -12,8 +12,8 @@
 //!
 //! A wallet may also have collateral and debt in the Vat without a vault, under its own address or that of a proxy.
 //! They are read in every kind of collateral, because a missing log could be the only one that names the kind. For the
-//! same reason, logs in which the wallet or a proxy gives a vault away, or the wallet calls a proxy, are read: they name
-//! what the wallet once had.
+//! same reason, logs in which the wallet or a proxy gives a vault away, or the wallet calls a proxy, are read: they
+//! name what the wallet once had.
 
 mod contracts;
 mod events;
