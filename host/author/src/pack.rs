@@ -116,12 +116,12 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    /// Whether a prediction of the origin is the same. Beyond [`ENDLESS`] only the sign counts.
+    /// Whether a prediction of the origin is the same. Beyond `ENDLESS` only the sign counts.
     pub fn agrees(self, origin: f64) -> bool {
         self.difference(origin) <= self.within
     }
 
-    /// How far a prediction of the origin is; 0 if both are beyond [`ENDLESS`] and of one sign.
+    /// How far a prediction of the origin is; 0 if both are beyond `ENDLESS` and of one sign.
     pub fn difference(self, origin: f64) -> f64 {
         let both_endless = self.value.abs() > ENDLESS && origin.abs() > ENDLESS;
         if both_endless && self.value.signum() == origin.signum() { 0.0 } else { (self.value - origin).abs() }

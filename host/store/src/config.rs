@@ -59,10 +59,6 @@ impl Store {
         let mut found = Problems::default();
         let no_url = self.backend == Backend::Redis && self.url.is_none();
         found.add_if(no_url, "url", "missing; the redis backend needs a URL");
-        let url = self.url.as_ref().filter(|_| self.backend == Backend::Redis);
-        if let Some(why) = url.and_then(|url| crate::redis::fault_of(url.expose())) {
-            found.add("url", why);
-        }
         let bad_prefix = self.prefix.is_empty() || self.prefix.contains(['{', '}']);
         found.add_if(bad_prefix, "prefix", "empty or with a brace; braces tell a cluster what to keep together");
         found.millis("connect_timeout_ms", self.connect_timeout, 1..=60_000);

@@ -315,6 +315,11 @@ impl Store {
     }
 }
 
+/// What is wrong with a URL of Redis servers, in words without a part of it.
+pub fn fault_of_url(url: &str) -> Option<String> {
+    redis::address::Address::parse(url).err()
+}
+
 /// The prefix of a family whose keys are in the index.
 fn listed<T>(family: &Family<T>) -> Result<&'static str, StoreError> {
     let prefix = family.prefix();

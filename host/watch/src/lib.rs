@@ -10,7 +10,7 @@
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
 //! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
 //! | `groups`, `rows`, `digest` | watches of many wallets with shared settings; lists of wallets; the daily event |
-//! | `exposure`, `portfolio` | what a wallet owes, and what many watches show together |
+//! | `exposure`, `portfolio`, `summary` | what a wallet owes, and what many watches show together |
 //! | `event`, `told`, `webhooks` | the events, their data and its schemas |
 //! | `routes`, `bodies`, `group_bodies` | `/api/v2/watches` |
 
@@ -43,6 +43,7 @@ mod schedule;
 pub mod secret;
 mod sender;
 pub mod series;
+mod summary;
 mod told;
 pub mod trigger;
 mod unsaved;

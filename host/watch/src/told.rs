@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use crate::{
     evidence::Fields,
-    group_bodies::SummaryBody,
     reading::{Liquidated, Sample},
     records::{WatchRecord, event_id},
+    summary::SummaryBody,
     trigger::{Measure, Trigger},
 };
 use assay_domain::{Address, ReadBlock};

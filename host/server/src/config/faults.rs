@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use config::{Config as Values, Map, Value, ValueKind};
 
-use super::{Config, Problem, unset};
+use super::{Config, Problem, unset, words};
 
 /// Repairs after which nothing more is looked for.
 const MOST: usize = 500;
@@ -77,7 +77,7 @@ fn replace(root: &mut Value, path: &[Step], defaults: &Value, nth: usize) -> boo
 
 impl Fault {
     fn of(error: &config::ConfigError, values: &Values, defaults: &Value) -> Self {
-        let message = super::load::without_values(&error.to_string());
+        let message = words::without_values(&error.to_string());
         let (message, at) =
             match message.rsplit_once(" for key `").map(|(words, key)| (words, key.trim_end_matches('`'))) {
                 Some((words, key)) => (words.to_owned(), Some(key.to_owned())),
@@ -96,7 +96,7 @@ impl Fault {
             quoted(&message, "missing field `").or_else(|| quoted(&message, "missing configuration field \""))
         {
             // The loader names such a field by its whole path.
-            let key = if name.contains(['.', '[']) { super::load::dotted(&name) } else { under(&name) };
+            let key = if name.contains(['.', '[']) { words::dotted(&name) } else { under(&name) };
             return Self { repair: Repair::Replace, problem: Problem { key, what: "missing".into() } };
         }
         let Some(key) = at else {

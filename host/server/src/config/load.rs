@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Environment, File, FileFormat, Value};
 
-use super::{Config, Problem, faults, places::Places, validate};
+use super::{Config, Problem, faults, places::Places, validate, words::without_values};
 use assay_chain::known;
 use assay_domain::{InvalidAddress, parse_address};
 
@@ -74,29 +74,6 @@ fn checksums(values: &Value) -> Vec<Problem> {
     let what = "the checksum of this address is wrong: a letter or a digit differs; copy it again";
     let found = faults::texts(values).into_iter().filter(|(_, text)| wrong(text));
     found.map(|(key, _)| Problem { key, what: what.to_owned() }).collect()
-}
-
-/// The loader's message without values from the file: a quoted line, or a text of the wrong type, may be a secret.
-pub(super) fn without_values(message: &str) -> String {
-    let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
-    let lines = message.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty());
-    let message = dotted(&lines.collect::<Vec<_>>().join("\n"));
-    match message.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
-        Some((before, Some((_, after)))) => format!("{before}text{after}"),
-        _ => message,
-    }
-}
-
-/// Turns the loader's form of a path, `chains[0]id`, into `chains[0].id`.
-pub(super) fn dotted(message: &str) -> String {
-    let mut dotted = String::with_capacity(message.len());
-    for c in message.chars() {
-        if dotted.ends_with(']') && (c.is_alphanumeric() || c == '_') {
-            dotted.push('.');
-        }
-        dotted.push(c);
-    }
-    dotted
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod models;
 mod places;
 mod unset;
 mod validate;
+mod words;
 
 use std::net::SocketAddr;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use assay_domain::settings::{Problem, Problems};
 
 use super::Config;
+use assay_store::config::Backend;
 
 /// Everything that is wrong with `config`.
 pub(super) fn problems(config: &Config) -> Vec<Problem> {
@@ -30,6 +31,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("telemetry", config.telemetry.problems()),
     ] {
         found.section(section, problems);
+    }
+    let redis = config.store.url.as_ref().filter(|_| config.store.backend == Backend::Redis);
+    if let Some(why) = redis.and_then(|url| assay_store::fault_of_url(url.expose())) {
+        found.add("store.url", why);
     }
     if let Some(agents) = &config.agents {
         found.section("agents", agents.problems());

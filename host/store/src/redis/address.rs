@@ -4,7 +4,7 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 
 /// The servers.
 #[derive(Clone)]
-pub(super) enum Address {
+pub(crate) enum Address {
     One(ConnectionInfo),
     /// Sentinels, which know the address of the master with this name, and the credentials for the master.
     Sentinel {

@@ -4,7 +4,7 @@
 //! of the write, so the write can be sent again if its answer is lost. Durability depends on the server: an append-only
 //! file that is flushed at every write keeps every answered write.
 
-mod address;
+pub(crate) mod address;
 mod gather;
 mod inspect;
 mod link;
@@ -47,11 +47,6 @@ use crate::{
     keys::{KeyName, LEASES, Placement},
     pauses,
 };
-
-/// What is wrong with a URL of servers, in words without a part of it.
-pub(crate) fn fault_of(url: &str) -> Option<String> {
-    Address::parse(url).err()
-}
 
 /// The fault of servers that are not reached. Their addresses are not for everybody.
 const AWAY: &str = "the store cannot be reached. It is tried again until it can";

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, response::Response};
 
 use super::{WatchRoutes, parameters::GroupQuery};
-use crate::{group_bodies::SummaryBody, portfolio::Portfolio, responses};
+use crate::{portfolio::Portfolio, responses, summary::SummaryBody};
 use assay_http::{ApiError, extract::Caller, fresh};
 
 /// Your watches together: how many are beyond their bounds or near them, and the debts at risk; free.
