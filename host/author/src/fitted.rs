@@ -79,7 +79,7 @@ impl Fit {
     }
 }
 
-/// The number below which a share of sorted numbers is.
+/// The quantile of sorted numbers at `share`, interpolated; `None` if there are none.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * sorted.len().saturating_sub(1) as f64;
     let (below, above) = (sorted.get(at.floor() as usize)?, sorted.get(at.ceil() as usize)?);

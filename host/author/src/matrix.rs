@@ -39,7 +39,7 @@ impl Matrix {
     }
 }
 
-/// Figures as a line of CSV, with an empty cell for NaN.
+/// Writes figures as one line of CSV. NaN becomes an empty cell.
 pub(crate) fn cells(row: &[f64]) -> String {
     let mut line = String::new();
     for (at, value) in row.iter().enumerate() {

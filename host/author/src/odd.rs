@@ -170,7 +170,7 @@ fn of_network(network: &NeuralNetwork, feature: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A figure, and the next ones below and above in the precision of the model and in double precision.
+/// A figure and its neighbours: the nearest numbers below and above it, in double precision and in that of the model.
 fn neighbours(figure: f64, single: bool) -> Vec<f64> {
     let mut all = vec![figure, figure.next_down(), figure.next_up()];
     if single {

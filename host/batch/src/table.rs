@@ -56,6 +56,8 @@ pub enum TableError {
     Utf16,
     #[error("line {line} has {cells} cells, and the first line has {columns}; quote cells with a separator in them")]
     Cells { line: u64, cells: usize, columns: usize },
+    #[error("line {line} begins a quoted cell that never ends; close the quote")]
+    Quote { line: u64 },
     #[error("two columns are named {0:?}; rename one")]
     SameName(String),
     #[error("the CSV cannot be read: {0}")]
@@ -73,7 +75,7 @@ pub enum TableError {
 }
 
 impl Table {
-    /// Reads a table with at most `most` rows, whose wallets are in the column `column`, or in the one that looks so.
+    /// Reads a table with at most `most` rows. The wallets are in the column `column`; without one, the table tells.
     ///
     /// # Errors
     /// [`TableError`].
@@ -94,7 +96,7 @@ impl Table {
 }
 
 impl Form {
-    /// The form that a content type names, or that the bytes have.
+    /// The form given by the content type; if it gives none, the first character decides.
     pub fn of(content_type: Option<&str>, bytes: &[u8]) -> Self {
         let named = content_type.map(|text| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         match named.as_deref() {

@@ -96,9 +96,11 @@ impl Jobs {
             if !seen.contains_key(id) {
                 seen.insert(*id, self.seen(job).await?);
             }
-            let Some(seen) = seen.get_mut(id) else { continue };
-            if !self.step(lease, job, seen).await? {
-                // Its owner changed the job, or another host has taken over, which the lease tells.
+            let Some(seen_of_job) = seen.get_mut(id) else { continue };
+            if !self.step(lease, job, seen_of_job).await? {
+                // The owner changed the job meanwhile, or this host has lost the lease. What was found is not stored,
+                // so it is not known.
+                seen.remove(id);
                 tokio::time::sleep(PACE / 10).await;
             }
         }

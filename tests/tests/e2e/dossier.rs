@@ -1,4 +1,4 @@
-//! The validation pack of a model in service: made by an operator, read offline by a validator.
+//! Validation packs: an operator makes one for a model in service, and a validator reads it offline.
 
 use std::{
     path::Path,

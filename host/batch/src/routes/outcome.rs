@@ -71,8 +71,12 @@ pub(crate) async fn result(
         rows.extend(state.jobs.chunk(&job, chunk).await.map_err(ApiError::store)?);
     }
     if rows.len() < job.rows {
-        // Removed meanwhile.
+        // Removed meanwhile; if not, the store has lost rows.
         state.jobs.find(caller.owner(), id).await?;
+        return Err(ApiError::internal(
+            "store",
+            format_args!("batch job {id} has {} of {} rows", rows.len(), job.rows),
+        ));
     }
     let bytes = blocking(move || written(&job, form, &Answered::new(&job, rows))).await?;
     let kind = HeaderValue::from_static(form.content_type());

@@ -23,6 +23,7 @@ pub(super) fn read(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>),
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator(bytes)).from_reader(bytes);
     let (mut record, mut columns, mut rows) = (ByteRecord::new(), None::<Vec<String>>, Vec::new());
+    let mut last = (0, false);
     while reader.read_byte_record(&mut record).map_err(|error| TableError::Csv(error.to_string()))? {
         let line = record.position().map_or(0, csv::Position::line);
         if record.iter().map(<[u8]>::len).sum::<usize>() > ROW {
@@ -30,6 +31,7 @@ pub(super) fn read(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>),
         }
         let text = |cell: &[u8]| str::from_utf8(cell).map(str::to_owned).map_err(|_| TableError::Encoding { line });
         let mut cells = record.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        last = (line, cells.last().is_some_and(|cell| cell.contains('\n')));
         let Some(names) = &columns else {
             // Without names, a list of wallets begins at once.
             let is_list = matches!(&*cells, [only] if Subject::parse(only.trim()).is_ok());
@@ -54,7 +56,11 @@ pub(super) fn read(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>),
         cells.resize(names.len(), String::new());
         rows.push(Row { cells: cells.into_iter().map(Value::String).collect() });
     }
-    Ok((columns.unwrap_or_default(), rows))
+    // A quote that is not closed makes one cell of the rest of the file, whose rows would be lost.
+    match last {
+        (line, true) if !bytes.trim_ascii_end().ends_with(b"\"") => Err(TableError::Quote { line }),
+        _ => Ok((columns.unwrap_or_default(), rows)),
+    }
 }
 
 /// The names of the first line. A column without a name gets one by its place.

@@ -55,6 +55,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         (b"address\na.eth\nb\xe4r.eth\n", "line 3 is not UTF-8"),
         (b"\xff\xfea\0", "save it as UTF-8"),
         (b"address,note\na.eth,one,two\n", "line 2 has 3 cells, and the first line has 2"),
+        (b"note,address\n1,a.eth\n2,\"b.eth\n3,c.eth\n4,d.eth\n", "line 3 begins a quoted cell that never ends"),
         (b"address,address\na.eth,b.eth\n", "two columns are named \"address\""),
         (b"x,y\n1,2\n", "no column has addresses or names; name it with `column`: \"x\", \"y\""),
         (long.as_bytes(), "row 1 has more than 65536 bytes"),

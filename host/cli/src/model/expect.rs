@@ -133,7 +133,7 @@ pub fn prove(
     Ok(Some(format!("Compared with the predictions of its training: {on_wallets}; {on_rows}.")))
 }
 
-/// Compares the same code with `expected` on figures that no wallet of the training has.
+/// Compares the packed model with `expected` on rows that are not in the training data.
 fn compare_odd(packed: &Pack, odd: &OddRows, expected: &Path) -> Result<String, Failure> {
     let predictions = Predictions::read_odd(expected).map_err(Failure::no)?;
     if predictions.values.len() != odd.rows.len() {

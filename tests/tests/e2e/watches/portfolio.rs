@@ -161,7 +161,7 @@ fn a_digest_says_what_became_of_all_watches_and_is_delivered() {
         for row in 0..2 {
             seen(&service.keyed(), &watch_of(&added, row), |watch| watch["evaluated_at"].is_string()).await;
         }
-        // A host that begins anew knows the group and its watches.
+        // After a restart the group and its watches are still there.
         let config = market.config(market.chain.url(), &allowing(&[&receiver]));
         service = Service::start_in(service.kill(), &config, &[]);
         let api = service.keyed();

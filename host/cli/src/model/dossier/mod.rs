@@ -119,7 +119,7 @@ fn in_service(remote: &Remote, kind: ModelKind, version: &ModelVersion) -> Resul
     found.cloned().ok_or_else(|| Failure::no(format!("{kind} {version} is not on the shelf of the server")))
 }
 
-/// Every entry of the audit log about a kind, newest first: promotions and refusals with their reasons.
+/// The audit log of one kind of model, newest first: promotions and refusals, with the reasons given.
 fn audit(remote: &Remote, kind: ModelKind) -> Result<Value, Failure> {
     let mut entries = Vec::new();
     for page in 1.. {
