@@ -7,13 +7,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use assay_http::separated::{LONGEST, SeparatedError, without_mark};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Most columns of a table.
 const COLUMNS: usize = 100;
-/// Most bytes of a row.
-const ROW: usize = 64 << 10;
 /// The column of a list without columns.
 const ONLY: &str = "address";
 
@@ -48,20 +47,14 @@ pub enum TableError {
     Rows { most: usize },
     #[error("the table has {0} columns; send at most {COLUMNS}")]
     Columns(usize),
-    #[error("row {row} has more than {ROW} bytes; shorten its cells")]
+    #[error("row {row} has more than {LONGEST} bytes; shorten its cells")]
     LongRow { row: usize },
-    #[error("line {line} is not UTF-8; save the file with this encoding")]
-    Encoding { line: u64 },
-    #[error("the file is UTF-16; save it as UTF-8")]
-    Utf16,
+    #[error(transparent)]
+    Separated(#[from] SeparatedError),
     #[error("line {line} has {cells} cells, and the first line has {columns}; quote cells with a separator in them")]
     Cells { line: u64, cells: usize, columns: usize },
-    #[error("line {line} begins a quoted cell that never ends; close the quote")]
-    Quote { line: u64 },
     #[error("two columns are named {0:?}; rename one")]
     SameName(String),
-    #[error("the CSV cannot be read: {0}")]
-    Csv(String),
     #[error("it is not JSON: {0}")]
     NotJson(String),
     #[error("item {0} is neither a text nor an object; send a list of addresses and names, or of objects")]
@@ -118,7 +111,7 @@ impl Row {
 
 /// Reads a list of JSON objects or texts. Columns are those of all objects, in alphabetical order.
 fn listed(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>), TableError> {
-    let bytes = separated::without_mark(bytes)?;
+    let bytes = without_mark(bytes)?;
     let value: Value = serde_json::from_slice(bytes).map_err(|error| TableError::NotJson(error.to_string()))?;
     let list = match value {
         Value::Array(list) => list,
@@ -148,7 +141,7 @@ fn listed(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>), TableErr
     let row = |(at, mut fields): (usize, Map<String, Value>)| {
         let cells: Vec<Value> = columns.iter().map(|name| fields.remove(name).unwrap_or_default()).collect();
         let length = |cell: &Value| cell.as_str().map_or_else(|| cell.to_string().len(), str::len);
-        let is_long = cells.iter().map(length).sum::<usize>() > ROW;
+        let is_long = cells.iter().map(length).sum::<usize>() > LONGEST;
         if is_long { Err(TableError::LongRow { row: at + 1 }) } else { Ok(Row { cells }) }
     };
     let rows = objects.into_iter().enumerate().map(row).collect::<Result<_, _>>()?;

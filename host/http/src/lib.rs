@@ -16,6 +16,7 @@ mod operation;
 pub mod responses;
 mod route;
 mod router;
+pub mod separated;
 mod server;
 mod validation;
 pub mod values;

@@ -1,7 +1,6 @@
-//! Lists of wallets as their owners keep them: CSV (RFC 4180, as spreadsheets export it) or JSON.
+//! Lists of wallets as their owners keep them: CSV or JSON.
 
-use std::{iter::Peekable, str::Chars};
-
+use assay_http::separated::lines;
 use serde_json::Value;
 
 /// Rows of one request.
@@ -54,71 +53,41 @@ impl GivenRow {
 }
 
 /// The rows of a CSV file. The first line names the columns; `address` is required, `label` is kept, others are
-/// ignored. Fields are separated by commas or, if the first line has none, by semicolons or tabs.
+/// ignored.
 ///
 /// # Errors
 /// Why it is no such file.
-pub(crate) fn of_csv(text: &str) -> Result<Vec<GivenRow>, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.lines().next().unwrap_or_default();
-    let separator = [',', ';', '\t'].into_iter().find(|separator| first.contains(*separator)).unwrap_or(',');
-    let mut lines = lines(text, separator)?.into_iter();
-    let header =
-        lines.next().ok_or("the file is empty; its first line must name the columns, such as address,label")?;
-    let column = |name: &str| header.iter().position(|field| field.trim().eq_ignore_ascii_case(name));
-    let address = column("address").ok_or("the first line must name the columns, with one named address")?;
-    let label = column("label");
-    let row = |fields: Vec<String>| match fields.get(address) {
-        Some(given) => GivenRow::new(given, label.and_then(|at| fields.get(at)).map(String::as_str)),
-        None => GivenRow::wrong("the row has no field address"),
-    };
-    Ok(lines.map(row).collect())
-}
-
-/// The lines of a file that are not blank, as fields.
-fn lines(text: &str, separator: char) -> Result<Vec<Vec<String>>, String> {
-    let (mut lines, mut chars) = (Vec::new(), text.chars().peekable());
-    while chars.peek().is_some() {
-        let at = lines.len() + 1;
-        let fields = line(&mut chars, separator).map_err(|why| format!("line {at}: {why}"))?;
-        if fields.iter().any(|field| !field.trim().is_empty()) {
-            lines.push(fields);
+pub(crate) fn of_csv(bytes: &[u8]) -> Result<Vec<GivenRow>, String> {
+    let is_blank = |cells: &[String]| cells.iter().all(|cell| cell.trim().is_empty());
+    let (mut columns, mut rows) = (None, Vec::new());
+    for line in lines(bytes).map_err(|why| why.to_string())? {
+        let cells = line.map_err(|why| why.to_string())?.cells;
+        if is_blank(&cells) {
+            continue;
         }
-        if lines.len() > MOST_ROWS + 1 {
+        let Some((address, label)) = columns else {
+            columns = Some(named(&cells)?);
+            continue;
+        };
+        if rows.len() == MOST_ROWS {
             return Err(format!("more than {MOST_ROWS} rows; send them in several requests"));
         }
+        rows.push(match cells.get(address) {
+            Some(given) => GivenRow::new(given, label.and_then(|at: usize| cells.get(at)).map(String::as_str)),
+            None => GivenRow::wrong("the row has no field address"),
+        });
     }
-    Ok(lines)
+    if columns.is_none() {
+        return Err("the file is empty; its first line must name the columns, such as address,label".to_owned());
+    }
+    Ok(rows)
 }
 
-fn line(chars: &mut Peekable<Chars<'_>>, separator: char) -> Result<Vec<String>, &'static str> {
-    let mut fields = vec![String::new()];
-    while let Some(char) = chars.next() {
-        let Some(field) = fields.last_mut() else { break };
-        match char {
-            '\n' => break,
-            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
-            '"' if field.is_empty() => quoted(chars, field)?,
-            _ if char == separator => fields.push(String::new()),
-            _ => field.push(char),
-        }
-    }
-    Ok(fields)
-}
-
-/// Reads the rest of a quoted field; a quote in it is written twice.
-fn quoted(chars: &mut Peekable<Chars<'_>>, field: &mut String) -> Result<(), &'static str> {
-    while let Some(char) = chars.next() {
-        match char {
-            '"' if chars.peek() == Some(&'"') => {
-                chars.next();
-                field.push('"');
-            }
-            '"' => return Ok(()),
-            _ => field.push(char),
-        }
-    }
-    Err("a quote is not closed")
+/// The columns of the addresses and of the labels.
+fn named(header: &[String]) -> Result<(usize, Option<usize>), &'static str> {
+    let column = |name: &str| header.iter().position(|field| field.trim().eq_ignore_ascii_case(name));
+    let address = column("address").ok_or("the first line must name the columns, with one named address")?;
+    Ok((address, column("label")))
 }
 
 #[cfg(test)]
@@ -135,11 +104,11 @@ mod tests {
     fn a_file_of_a_spreadsheet_is_read_with_its_labels() {
         let text =
             "\u{feff}Label;ADDRESS;since\r\n\"Ada \"\"A\"\"; first\n line\";0x01;2024\r\n;ada.eth\r\n\r\nBen; 0x02 ;";
-        let rows = of_csv(text).unwrap();
+        let rows = of_csv(text.as_bytes()).unwrap();
         let ada = row("0x01", Some("Ada \"A\"; first\n line"));
         assert_eq!(rows, [ada, row("ada.eth", None), row("0x02", Some("Ben"))]);
-        assert_eq!(of_csv("address\n0x01\n0x01").unwrap(), [row("0x01", None), row("0x01", None)]);
-        assert_eq!(of_csv("label,address\nBen").unwrap(), [GivenRow::wrong("the row has no field address")]);
+        assert_eq!(of_csv(b"address\n0x01\n0x01").unwrap(), [row("0x01", None), row("0x01", None)]);
+        assert_eq!(of_csv(b"label,address\nBen").unwrap(), [GivenRow::wrong("the row has no field address")]);
     }
 
     #[test]
@@ -147,13 +116,13 @@ mod tests {
         for (text, part) in [
             ("", "empty"),
             ("0x01\n0x02", "named address"),
-            ("address\n\"0x01", "line 2: a quote is not closed"),
+            ("address\n\"0x01", "line 2 begins a quoted cell"),
             (format!("address\n{}", "0x01\n".repeat(MOST_ROWS + 1)).as_str(), "more than 1000 rows"),
         ] {
-            let why = of_csv(text).unwrap_err();
+            let why = of_csv(text.as_bytes()).unwrap_err();
             assert!(why.contains(part), "{why}");
         }
-        assert_eq!(of_csv(&format!("address\n{}", "0x01\n".repeat(MOST_ROWS))).unwrap().len(), MOST_ROWS);
+        assert_eq!(of_csv(format!("address\n{}", "0x01\n".repeat(MOST_ROWS)).as_bytes()).unwrap().len(), MOST_ROWS);
     }
 
     #[test]

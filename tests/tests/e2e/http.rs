@@ -295,7 +295,10 @@ async fn operators_and_readers_find_what_they_need_without_a_key() {
         metrics.contains("assay_http_requests_total{method=\"GET\",route=\"/readyz\",status=\"200\"}"),
         "{metrics}"
     );
-    assert_eq!(server.public("/openapi.json").await.json()["openapi"], "3.1.0");
+    let document = server.public("/openapi.json").await;
+    assert_eq!(document.json()["openapi"], "3.1.0");
+    let compressed = server.with_header("/openapi.json", "accept-encoding", "gzip").await;
+    assert_eq!((document.header("content-encoding"), compressed.header("content-encoding")), ("", "gzip"));
     let page = server.public("/docs/").await.text;
     let moved = server.public("/docs").await;
     assert_eq!((moved.status, moved.header("location")), (308, "docs/"));

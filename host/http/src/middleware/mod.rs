@@ -2,6 +2,7 @@
 
 mod admission;
 mod close;
+mod compress;
 mod cors;
 mod guard;
 mod identify;
@@ -56,6 +57,8 @@ pub(super) fn around_everything(router: Router, gate: &Gate) -> Router {
             // Outside of the limits: a refusal closes the connection too.
             .layer(from_fn_with_state(gate.clone(), close::close_connection))
             .layer(from_fn_with_state(gate.limits.head, guard::bounded_head))
-            .layer(from_fn(guard::one_host)),
+            .layer(from_fn(guard::one_host))
+            .layer(from_fn(compress::tag))
+            .layer(compress::layer()),
     )
 }

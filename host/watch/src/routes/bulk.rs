@@ -63,9 +63,7 @@ impl<S: Send + Sync> FromRequest<S> for GivenRows {
         let is_csv = kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/csv"));
         if is_csv {
             let Upload(bytes) = Upload::from_request(request, state).await?;
-            let wrong = |why: &str| ApiError::invalid(vec![Violation::of_body(why)]);
-            let text = std::str::from_utf8(&bytes).map_err(|_| wrong("the file must be UTF-8"))?;
-            return rows::of_csv(text).map(Self).map_err(|why| wrong(&why));
+            return rows::of_csv(&bytes).map(Self).map_err(|why| ApiError::invalid(vec![Violation::of_body(why)]));
         }
         let mut body = JsonObject::from_request(request, state).await?;
         let given: Vec<Value> = body.objects("wallets", MOST_ROWS).unwrap_or_default();
