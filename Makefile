@@ -17,6 +17,7 @@ run: ## Start local chains, all else that a server needs, and the server: LESS=1
 	@exec $(TARGET)/debug/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
 
 tour: ## Walk through what `make run` started, in another terminal: each step with its command and its answer
+	@test -x $(TARGET)/debug/devnet || { echo "There is nothing to tour yet: start \`make run\` first, in another terminal"; exit 1; }
 	@exec $(TARGET)/debug/devnet tour $(if $(PORT),--url http://127.0.0.1:$(PORT)) $(ARGS)
 
 test: ## Run every test, on real chain nodes and a real Redis; ONLY=e2e, ONLY=chain, ONLY=redis or ONLY=unit runs a part

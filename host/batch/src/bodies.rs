@@ -44,6 +44,14 @@ pub(crate) struct JobBody {
     expires_at: Moment,
 }
 
+/// The batch jobs of a key.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BatchJobs)]
+pub(crate) struct JobsBody {
+    /// At most `batch.max_jobs_per_key`, finished ones included.
+    pub jobs: Vec<JobBody>,
+}
+
 /// Rows by what became of them.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(as = BatchCounts)]

@@ -120,6 +120,17 @@ impl Jobs {
         job.filter(|job| job.owner == owner).ok_or(JobError::Unknown)
     }
 
+    /// The jobs of `owner`, the newest first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn of(&self, owner: &str) -> Result<Vec<JobRecord>, StoreError> {
+        let all = self.0.store.list(&records::JOBS).await?;
+        let mut jobs: Vec<_> = all.into_iter().map(|(_, job)| job).filter(|job| job.owner == owner).collect();
+        jobs.sort_by_key(|job| std::cmp::Reverse(job.created_at));
+        Ok(jobs)
+    }
+
     /// Pauses a job, or resumes it. A finished job with unread rows reads them again.
     ///
     /// # Errors

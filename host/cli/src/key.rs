@@ -1,10 +1,18 @@
 //! `assay key`: mints, lists and revokes API keys.
 
-use assay_domain::{Scope, Time};
-use assay_store::Store;
-use clap::{Args, Subcommand, ValueEnum};
+use std::num::NonZeroU32;
 
-use super::{ConfigFile, Failure, print};
+use assay_domain::{Scope, Time};
+use assay_store::{OpenError, Store};
+use clap::{Args, Subcommand, ValueEnum};
+use reqwest::Method;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::{
+    ConfigFile, Failure, print,
+    remote::{Remote, Server},
+};
 use assay::config::Config;
 use assay_access::{Access, KnownKey, Revoked};
 
@@ -12,9 +20,8 @@ use assay_access::{Access, KnownKey, Revoked};
 pub enum Command {
     /// Create a key of 256 random bits and print it; it is shown only once
     ///
-    /// Without --store, the command prints a block for the configuration file. With --store, it saves the key's hash in
-    /// the store, for `assay key list` and `assay key revoke`. Only one process can use an embedded store, so stop the
-    /// server first.
+    /// Alone, the command prints a block for the configuration file. With --server, a running server saves the key's
+    /// hash; with --store, the command does, and only one process can use an embedded store.
     Mint {
         /// Name of the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
@@ -25,25 +32,27 @@ pub enum Command {
         #[command(flatten)]
         bounds: Bounds,
         /// Save the key in the store instead of printing a block for the configuration file
-        #[arg(long)]
+        #[arg(long, conflicts_with = "server")]
         store: bool,
         #[command(flatten)]
-        file: ConfigFile,
+        server: Server,
     },
     /// List all keys with their scopes and usage, without the keys themselves
     ///
-    /// Only one process can use an embedded store, so stop the server first. On a running server, each key can read its
-    /// own usage at /api/v2/usage.
+    /// With --server, a running server is asked; otherwise the store is read, and only one process can use an embedded
+    /// store.
     List {
         #[command(flatten)]
-        file: ConfigFile,
+        server: Server,
     },
     /// Revoke a key in the store; running servers refuse it within two seconds
+    ///
+    /// With --server, a running server does it; otherwise the command writes to the store.
     Revoke {
         /// Name of the key in `assay key list`
         name: String,
         #[command(flatten)]
-        file: ConfigFile,
+        server: Server,
     },
 }
 
@@ -74,19 +83,63 @@ impl From<ScopeName> for Scope {
     }
 }
 
+/// The keys of a running server.
+const KEYS: &str = "/api/v2/admin/keys";
+
+/// A new key, as a server answers it.
+#[derive(Deserialize)]
+struct Minted {
+    secret: String,
+}
+
+/// All keys, as a server answers them.
+#[derive(Deserialize)]
+struct Listed {
+    keys: Vec<ListedKey>,
+}
+
+/// A key without its secret.
+#[derive(Deserialize)]
+struct ListedKey {
+    name: String,
+    scopes: Vec<Scope>,
+    units: Option<u64>,
+    used: Option<u64>,
+    rate: Option<NonZeroU32>,
+    /// Absent if the key is in the configuration.
+    minted_at: Option<Time>,
+}
+
+impl From<KnownKey> for ListedKey {
+    fn from(KnownKey { name, scopes, units, used, rate, minted_at }: KnownKey) -> Self {
+        Self { name, scopes, units, used, rate, minted_at }
+    }
+}
+
+fn remote(server: &Server) -> Result<Remote, Failure> {
+    server.reach(&server.file.load()?)
+}
+
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(|error| Failure::cannot(format!("the answer cannot be understood: {error}")))
+}
+
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Mint { name, scopes, bounds, store, file } => {
+        Command::Mint { name, scopes, bounds, store, server } => {
             let mut distinct: Vec<Scope> = Vec::new();
             for scope in scopes.into_iter().map(Scope::from) {
                 if !distinct.contains(&scope) {
                     distinct.push(scope);
                 }
             }
-            if store { save(&file, &name, distinct, bounds) } else { show(&name, &distinct, bounds) }
+            match (store, server.is_named()) {
+                (false, false) => show(&name, &distinct, bounds),
+                _ => save(&server, &name, distinct, bounds),
+            }
         }
-        Command::List { file } => list(&file),
-        Command::Revoke { name, file } => revoke(&file, &name),
+        Command::List { server } => list(&server),
+        Command::Revoke { name, server } => revoke(&server, &name),
     }
 }
 
@@ -103,24 +156,38 @@ fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
     ))
 }
 
-fn save(file: &ConfigFile, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
-    let minted = with_store(file, async |access: Access, _| {
-        access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot)
-    })?;
+fn save(server: &Server, name: &str, scopes: Vec<Scope>, bounds: Bounds) -> Result<(), Failure> {
+    let may = describe(&scopes, bounds);
+    let secret = if server.is_named() {
+        let Bounds { units, rate } = bounds;
+        let body = json!({ "name": name, "scopes": scopes, "units": units, "rate": rate });
+        let minted = remote(server)?.ask(Method::POST, KEYS, Some(&body))?;
+        read::<Minted>(minted)?.secret
+    } else {
+        let minted = with_store(&server.file, async |access: Access, _| {
+            access.mint(name, scopes, bounds.units, bounds.rate).await.map_err(Failure::cannot)
+        })?;
+        minted.key.expose().to_owned()
+    };
     // Only the key goes to standard output, so that a script can read it.
-    eprintln!("{} may {}. It is not shown again:", minted.record.name, describe(&minted.record.scopes, bounds));
-    print(minted.key.expose())
+    eprintln!("{name} may {may}. It is not shown again:");
+    print(secret)
 }
 
-fn list(file: &ConfigFile) -> Result<(), Failure> {
-    let rows = with_store(file, async |access: Access, _| {
-        let mut rows = vec![["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"].map(str::to_owned)];
-        rows.extend(access.known_keys().await.map_err(Failure::cannot)?.into_iter().map(row));
-        Ok(rows)
-    })?;
-    if rows.len() == 1 {
+fn list(server: &Server) -> Result<(), Failure> {
+    let keys = if server.is_named() {
+        read::<Listed>(remote(server)?.ask(Method::GET, KEYS, None)?)?.keys
+    } else {
+        with_store(&server.file, async |access: Access, _| {
+            let keys = access.known_keys().await.map_err(Failure::cannot)?;
+            Ok(keys.into_iter().map(ListedKey::from).collect())
+        })?
+    };
+    if keys.is_empty() {
         return print("There are no keys; `assay key mint` makes one.");
     }
+    let mut rows = vec![["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"].map(str::to_owned)];
+    rows.extend(keys.into_iter().map(row));
     let mut widths = [0; 6];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -134,7 +201,7 @@ fn list(file: &ConfigFile) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(KnownKey { name, scopes, units, used, rate, minted_at }: KnownKey) -> [String; 6] {
+fn row(ListedKey { name, scopes, units, used, rate, minted_at }: ListedKey) -> [String; 6] {
     let scopes = scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
     let count = |units: Option<u64>, none: &str| units.map_or(none.to_owned(), |units| units.to_string());
     let from = |at: Time| format!("the store, {}", at.format("%Y-%m-%d"));
@@ -148,16 +215,25 @@ fn row(KnownKey { name, scopes, units, used, rate, minted_at }: KnownKey) -> [St
     ]
 }
 
-fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
-    with_store(file, async |access: Access, _| match access.revoke(name).await.map_err(Failure::cannot)? {
-        Revoked::Done => Ok(()),
-        Revoked::Configured => Err(Failure::no(format!(
-            "the key {name} is in the configuration; remove it there and start the server again"
-        ))),
-        Revoked::Unknown => {
-            Err(Failure::no(format!("no key in the store is named {name:?}; `assay key list` shows the keys")))
+fn revoke(server: &Server, name: &str) -> Result<(), Failure> {
+    if server.is_named() {
+        remote(server)?.ask(Method::DELETE, &format!("{KEYS}/{name}"), None)?;
+    } else {
+        let revoked = async |access: Access, _| access.revoke(name).await.map_err(Failure::cannot);
+        match with_store(&server.file, revoked)? {
+            Revoked::Done => {}
+            Revoked::Configured => {
+                return Err(Failure::no(format!(
+                    "the key {name} is in the configuration; remove it there and start the server again"
+                )));
+            }
+            Revoked::Unknown => {
+                return Err(Failure::no(format!(
+                    "no key in the store is named {name:?}; `assay key list` shows the keys"
+                )));
+            }
         }
-    })?;
+    }
     print(format!("The key {name} is revoked; running servers refuse it within two seconds."))
 }
 
@@ -169,7 +245,12 @@ pub(super) fn with_store<T>(
     let config = file.load()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
-        let store = Store::open(&config.store).await.map_err(Failure::cannot)?;
+        let store = Store::open(&config.store).await.map_err(|error| match error {
+            OpenError::Locked { .. } => {
+                Failure::cannot(format!("{error}. `assay key` with --server asks a server that runs"))
+            }
+            error => Failure::cannot(error),
+        })?;
         work(Access::new(&config.access, store), config).await
     })
 }

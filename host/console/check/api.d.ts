@@ -55,6 +55,7 @@ export interface Answers {
     "post score/address/{address}/what-if": WhatIf;
     "get score/batch/": Scores;
     "post score/batch/": BatchJob;
+    "get score/batch/jobs": BatchJobs;
     "get score/batch/{batch_id}": BatchJob;
     "get score/batch/{batch_id}/result": BatchResult;
     "put score/batch/{batch_id}/state": BatchJob;
@@ -226,6 +227,9 @@ export interface components {
             status: string;
             status_url: string;
             units: number;
+        };
+        BatchJobs: {
+            jobs: components["schemas"]["BatchJob"][];
         };
         BatchResult: {
             job: components["schemas"]["BatchJob"];
@@ -1613,6 +1617,7 @@ export type AuditedProvenance = components['schemas']['AuditedProvenance'];
 export type Backup = components['schemas']['Backup'];
 export type BatchCounts = components['schemas']['BatchCounts'];
 export type BatchJob = components['schemas']['BatchJob'];
+export type BatchJobs = components['schemas']['BatchJobs'];
 export type BatchResult = components['schemas']['BatchResult'];
 export type BatchState = components['schemas']['BatchState'];
 export type BatchTable = components['schemas']['BatchTable'];

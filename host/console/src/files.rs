@@ -77,6 +77,7 @@ files! {
     "views/promotion.js"
     "views/rates.js"
     "views/roles.js"
+    "views/batch.js"
     "views/several.js"
     "views/shelf.js"
     "views/sign_in.js"

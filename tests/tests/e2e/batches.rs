@@ -110,6 +110,9 @@ fn every_row_comes_back_and_what_was_read_is_paid_once() {
         for path in [status.to_owned(), format!("{status}/result")] {
             assert_eq!(other.get(&path).await.expect(404)["detail"], "Batch job not found");
         }
+        let all = api.get("/api/v2/score/batch/jobs").await.ok()["jobs"].clone();
+        assert_eq!((all.as_array().unwrap().len(), &all[0]["id"]), (1, &job["id"]));
+        assert_eq!(other.get("/api/v2/score/batch/jobs").await.ok()["jobs"], json!([]));
         assert_eq!(other.delete(status).await.status, 404);
         assert_eq!(api.delete(status).await.status, 204);
         assert_eq!(api.get(status).await.status, 404);

@@ -298,7 +298,8 @@ async fn operators_and_readers_find_what_they_need_without_a_key() {
     let document = server.public("/openapi.json").await;
     assert_eq!(document.json()["openapi"], "3.1.0");
     let compressed = server.with_header("/openapi.json", "accept-encoding", "gzip").await;
-    assert_eq!((document.header("content-encoding"), compressed.header("content-encoding")), ("", "gzip"));
+    assert_eq!(compressed.header("content-encoding"), "gzip");
+    assert!(document.text.len() > 2 * compressed.text.len(), "{} bytes", compressed.text.len());
     let page = server.public("/docs/").await.text;
     let moved = server.public("/docs").await;
     assert_eq!((moved.status, moved.header("location")), (308, "docs/"));

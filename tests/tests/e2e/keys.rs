@@ -21,7 +21,36 @@ fn the_file_of_a_running_server_is_left_to_it() {
     let service = Service::start(&sandbox_config(&plugins()));
     let (code, _, err) = key(&service.dir().join("assay.toml"), &["list"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("in use by another process; stop that one"), "{err}");
+    assert!(err.contains("in use by another process; stop that one") && err.contains("with --server"), "{err}");
+}
+
+#[tokio::test]
+async fn the_keys_of_a_running_server_are_minted_listed_and_revoked_by_its_url() {
+    let service = Service::start(&sandbox_config(&plugins()));
+    let config = service.dir().join("assay.toml");
+    let ask = |arguments: &[&str]| key(&config, &[arguments, &["--server", service.base()]].concat());
+    let (code, out, err) = ask(&["mint", "--name", "lender", "--units", "50", "--rate", "120"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("lender may read, for 50 units, 120 requests a minute"), "{err}");
+    let minted = service.with_key(out.trim());
+    let usage = minted.get("/api/v2/usage").await.ok();
+    assert_eq!((&usage["name"], &usage["units"], &usage["rate"]), (&json!("lender"), &json!(50), &json!(120)));
+    let (code, out, _) = ask(&["list"]);
+    assert_eq!((code, out.lines().count()), (Some(0), 3), "{out}");
+    assert!(out.contains("the configuration") && out.contains("the store, 20"), "{out}");
+    for (arguments, code, says) in [
+        (&["mint", "--name", "lender"][..], 1, "lender"),
+        (&["mint", "--name", "other", "--store"], 2, "cannot be used with"),
+        (&["revoke", "test"], 1, "configuration"),
+        (&["revoke", "nobody"], 1, "(404)"),
+        (&["revoke", "lender"], 0, "lender is revoked"),
+        (&["revoke", "lender"], 1, "(404)"),
+    ] {
+        let (done, out, err) = ask(arguments);
+        assert_eq!(done, Some(code), "{arguments:?}: {out}{err}");
+        assert!(format!("{out}{err}").contains(says), "{arguments:?}: {out}{err}");
+    }
+    minted.get("/api/v2/usage").await.expect(401);
 }
 
 #[tokio::test]

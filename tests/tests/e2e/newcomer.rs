@@ -7,14 +7,15 @@ use std::process::{Command, Output};
 use assay_tests::{
     devnet::{BASE, ETHEREUM, actors::address as wallet},
     hostile::Credit,
+    node::Anvil,
     process::{End, Guarded, Lines},
-    service::{Answer, Caller, binary, shelf_copy},
+    service::{self, Answer, Caller, Service, binary, plugins, shelf_copy},
     tour, upstreams,
 };
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::run;
+use super::{released_on_devnet, run};
 
 const KEY: &str = "assay-devnet-key";
 
@@ -166,9 +167,9 @@ fn is_part(shown: &serde_json::Value, whole: &serde_json::Value) -> bool {
     }
 }
 
-async fn walks(started: &Started, url: &str) -> Output {
+async fn walks(started: &Started, url: &str, key: &str) -> Output {
     let mut tour = devnet();
-    tour.args(["tour", "--url", url, "--key", KEY, "--shelf"]).arg(started.shelf.path());
+    tour.args(["tour", "--url", url, "--key", key, "--shelf"]).arg(started.shelf.path());
     tokio::task::spawn_blocking(move || tour.output()).await.expect("no panic").expect("the tour runs")
 }
 
@@ -182,7 +183,7 @@ fn everything_answers_on_what_make_run_starts() {
         types_the_readme(&started.url).await;
         answers_as_the_readme_shows(&api).await;
 
-        let walked = walks(&started, &started.url).await;
+        let walked = walks(&started, &started.url, KEY).await;
         let (said, error) = (String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
         assert!(walked.status.success(), "{said}{error}");
         assert!(said.contains("\nAll 15 steps answered as they should."), "{said}");
@@ -190,10 +191,20 @@ fn everything_answers_on_what_make_run_starts() {
         let refused: Answer = api.get("/api/v2/score/address/empty.eth").await;
         assert_eq!(refused.status, 404, "{}", refused.text);
 
-        // Where nobody answers, the tour says what to do.
-        let lost = walks(&started, "http://127.0.0.1:9").await;
-        let error = String::from_utf8_lossy(&lost.stderr).into_owned();
-        assert!(!lost.status.success() && error.contains("Start the devnet first with `make run`"), "{error}");
+        // Anywhere else, the tour says what to do.
+        let [sandbox, less] = [Service::sandbox(&plugins()), released_on_devnet().await];
+        let node = Anvil::start(1, 1_700_000_000).expect("a node starts");
+        for (url, key, says) in [
+            ("http://127.0.0.1:9", KEY, "Start the devnet first with `make run`"),
+            (node.url(), KEY, "no Assay server. Say with --url, or PORT=, where `make run` started one"),
+            (sandbox.base(), service::KEY, "a server without chains. The tour needs the one that `make run` starts"),
+            (sandbox.base(), KEY, "a server that refuses this key"),
+            (less.base(), service::KEY, "a devnet with two chains alone. Start it again without LESS=1"),
+        ] {
+            let lost = walks(&started, url, key).await;
+            let error = String::from_utf8_lossy(&lost.stderr).into_owned();
+            assert!(!lost.status.success() && error.contains(says), "{error}");
+        }
     });
 }
 

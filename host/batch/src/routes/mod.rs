@@ -1,5 +1,6 @@
 //! `/api/v2/score/batch`, with a job of its own for each table.
 
+mod all;
 mod create;
 mod one;
 mod outcome;
@@ -30,6 +31,7 @@ pub struct BatchRoutes {
 
 assay_http::rows! { BatchRoutes:
     POST "/api/v2/score/batch/" Score [several table] create::create;
+    GET "/api/v2/score/batch/jobs" Models all::list;
     GET "/api/v2/score/batch/{batch_id}" Models one::get;
     GET "/api/v2/score/batch/{batch_id}/result" Models outcome::result;
     PUT "/api/v2/score/batch/{batch_id}/state" Models one::set_state;

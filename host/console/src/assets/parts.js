@@ -260,13 +260,13 @@ export function values(event) {
 }
 
 /**
- * Offers `text` as a file.
+ * Offers `content` as a file.
  * @param {string} name
  * @param {string} kind
- * @param {string} text
+ * @param {BlobPart} content
  */
-export function save(name, kind, text) {
-  const file = URL.createObjectURL(new Blob([text], { type: kind }));
+export function save(name, kind, content) {
+  const file = URL.createObjectURL(new Blob([content], { type: kind }));
   Object.assign(document.createElement("a"), { href: file, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(file), 1_000);
 }

@@ -10,6 +10,8 @@ use super::{Error, Place};
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Chains of a devnet with all its parts.
+const CHAINS: usize = 12;
 /// Entries of a list, letters of a text and lines of an answer that are shown.
 const ENTRIES: usize = 2;
 const LETTERS: usize = 96;
@@ -32,6 +34,29 @@ impl<W: Write> Guide<W> {
         let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build();
         let http = http.map_err(|cause| Error::Unreachable { url: place.url.clone(), cause })?;
         Ok(Self { place, http, out, step: 0, command: String::new(), answer: Value::Null })
+    }
+
+    /// Checks that everything is there that the tour shows, before it shows anything.
+    pub async fn arrive(&self) -> Result<(), Error> {
+        let elsewhere = |found, advice| Err(Error::Elsewhere { url: self.place.url.clone(), found, advice });
+        let status = self.ask(Method::GET, &format!("{}/api/v2/admin/status", self.place.url), None).await;
+        match status {
+            Ok(status) => match status["chains"].as_array().map(Vec::len) {
+                None => elsewhere("no Assay server", "Say with --url, or PORT=, where `make run` started one."),
+                Some(0) => elsewhere("a server without chains", "The tour needs the one that `make run` starts."),
+                Some(chains) if chains < CHAINS => {
+                    elsewhere("a devnet with two chains alone", "Start it again without LESS=1: `make run`.")
+                }
+                Some(_) => Ok(()),
+            },
+            Err(Error::Refused { status: 401 | 403, .. }) => {
+                elsewhere("a server that refuses this key", "Say with --key which API key has every scope.")
+            }
+            Err(Error::Refused { .. }) => {
+                elsewhere("no Assay server", "Say with --url, or PORT=, where `make run` started one.")
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Begins a step.
@@ -118,7 +143,6 @@ impl<W: Write> Guide<W> {
         }
         let advice = match status.as_u16() {
             401 | 403 => "Say with --key which API key has every scope.",
-            502 => "A part is missing. Was the devnet started with LESS=1? Then start it again with `make run`.",
             _ => "The log of the server says more: `make run ARGS=--log`.",
         };
         Err(Error::Refused { command: self.command.clone(), status: status.as_u16(), body, advice })

@@ -22,6 +22,8 @@ const WALLET: &str = "borrower";
 pub enum Error {
     #[error("nothing answers at {url}: {cause}. Start the devnet first with `make run`, or say where it is with --url")]
     Unreachable { url: String, cause: reqwest::Error },
+    #[error("{url} is {found}. {advice}")]
+    Elsewhere { url: String, found: &'static str, advice: &'static str },
     #[error("{command}\nanswered {status}: {body}\n{advice}")]
     Refused { command: String, status: u16, body: String, advice: &'static str },
     #[error("{command}\nwas expected to answer {expected}, and answered:\n{body}")]
@@ -50,6 +52,7 @@ pub struct Place {
 /// At the first step that does not answer as it should.
 pub async fn walk(place: Place, out: impl Write) -> Result<(), Error> {
     let mut guide = Guide::new(place, out)?;
+    guide.arrive().await?;
     scores(&mut guide).await?;
     submissions::walk(&mut guide).await?;
     models::walk(&mut guide).await?;

@@ -157,15 +157,20 @@ fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
         let table = folder.path().join("wallets.csv");
         std::fs::write(&table, format!("id,wallet\n1,{four}\n2,0x12\n3,{ONE}\n")).expect("a file");
         let steps = json!([
-            { "upload": ["#table", table] }, { "wait": "text=2 found" },
             { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n")] },
-            { "click": "form.stack button.main" }, { "wait": "tbody tr + tr" },
-            { "text": ["sorted", "tbody"] }, { "click": "thead th:nth-child(2) button" },
-            { "text": ["turned", "tbody"] },
-            { "save": ["saved", "text=Save as CSV"] },
+            { "wait": "text=2 wallets found" }, { "click": "form button.main" }, { "wait": ".scores tbody tr + tr" },
+            { "text": ["sorted", ".scores tbody"] }, { "click": ".scores th:nth-child(2) button" },
+            { "text": ["turned", ".scores tbody"] },
         ]);
+        let of_table = json!([
+            { "upload": ["#table", table] }, { "click": "text=Score the table" }, { "wait": ".scores tbody tr + tr" },
+            { "text": ["job", ".facts"] }, { "save": ["saved", "text=Save as CSV"] },
+        ]);
+        let removed = json!([{ "click": "th a" }, { "click": "text=Remove" }, { "wait": "#list" }]);
         let views = json!([
             with_steps(view("several", "#/several", "#list"), steps),
+            with_steps(view("table", "#/several", "#table"), of_table),
+            with_steps(view("jobs", "#/several", "tbody tr + tr"), removed),
             with_steps(
                 view("search", "#/look-up", "#address"),
                 json!([{ "press": "/" }, { "wait": "#address:focus" }])
@@ -183,10 +188,15 @@ fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
         let (sorted, turned) = (&seen.texts["sorted"], &seen.texts["turned"]);
         assert!(sorted.starts_with(ONE) && turned.starts_with(four), "{sorted} {turned}");
         assert_eq!(sorted.matches("0x").count(), 2, "each once: {sorted}");
+        let job = &seen.texts["job"];
+        assert!(job.contains("3 of 3") && job.contains("no address or name") && job.contains("wallet"), "{job}");
         let saved: Vec<&str> = seen.texts["saved"].lines().collect();
-        assert!(saved.len() == 3 && saved[0].starts_with("address,score,decile,range"), "{saved:?}");
+        assert!(
+            saved.len() == 4 && saved[0].starts_with("id,wallet,status,reason,resolved_address,score"),
+            "{saved:?}"
+        );
         let score = service.keyed().get(&format!("/api/v2/score/address/{ONE}")).await.ok()["score"].to_string();
-        assert!(saved[1].starts_with(&format!("{ONE},{score},")), "{saved:?}");
+        assert!(saved[3].starts_with(&format!("3,{ONE},found,,{ONE},{score},")), "{saved:?}");
         let printed = &seen.texts["printed"];
         assert!(printed.contains(&score) && !printed.contains("Sign out") && !printed.contains("JSON"), "{printed}");
     });

@@ -21,7 +21,7 @@ fn the_search_takes_what_people_paste() {
         };
         let subject = format!(".subject code:text-is('{ONE}')");
         let mut views: Vec<Value> = pasted.iter().map(|text| search(text, text, &subject)).collect();
-        views.push(search("list", &format!("{ONE}, eth:{other}"), "text=2 found"));
+        views.push(search("list", &format!("{ONE}, eth:{other}"), "text=2 wallets found"));
         views.push(with_steps(view("recent", "#/look-up", ".plain li"), json!([{ "count": ["rows", ".plain li"] }])));
         let seen = tour(service.base(), KEY, &["light"], views.into()).await;
         assert_eq!(seen.findings, [] as [&str; 0]);

@@ -1,138 +1,86 @@
-// The scores of many addresses, pasted or from a file.
-
-/** @typedef {Partial<Api.Score> & { address: string; reason: string }} Row */
+// Many wallets: a list or a table becomes a job, and the jobs of the key.
 
 import { html, useState } from "../dom.js";
-import { Refusal, ask, path, useAction } from "../api.js";
-import { link } from "../route.js";
+import { ask, path, useAction, useAsk } from "../api.js";
+import { go, link } from "../route.js";
 import { useMe } from "../session.js";
-import { Mark, Problem, Sortable, Title, announce, save, values } from "../parts.js";
+import { Answer, Mark, Problem, Table, Time, Title, figures, values } from "../parts.js";
 import { subjects } from "../wallets.js";
-import { count, range, several } from "../words.js";
+import { count, several } from "../words.js";
+import { BATCH_TONES, Batch } from "./batch.js";
 
-/** Addresses of one request: a longer address line is refused by some proxies. */
-const AT_ONCE = 50;
-/** Addresses of one list. */
-const MOST = 1000;
-
-/** @type {Record<string, string>} */
-const REASONS = {
-  invalid: "no address or name",
-  not_found: "no activity",
-  unread: "could not be read, ask again",
-};
-
-/**
- * The rows of `list`, as many at once as one request may have. `show` gets them as they come.
- * @param {string[]} list
- * @param {(rows: Row[]) => void} show
- */
-async function scored(list, show) {
-  /** @type {Row[]} */
-  const rows = [];
-  for (let at = 0; at < list.length; at += AT_ONCE) {
-    const part = list.slice(at, at + AT_ONCE);
-    try {
-      const { body } = await ask(path(["score", "batch", ""], { address: part.join(",") }));
-      rows.push(...body.scores.map((score) => ({ ...score, reason: "" })));
-      rows.push(...(body.skipped ?? []).map(({ address, reason }) => ({ address, reason: REASONS[reason] ?? reason })));
-    } catch (error) {
-      // Without any score the whole part is refused.
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-      rows.push(...part.map((address) => ({ address, reason: REASONS.not_found })));
-    }
-    show([...rows]);
-  }
-  announce(`${rows.length} addresses`);
-  return rows;
-}
-
-/** @type {(keyof Row)[]} */
-const CSV = [
-  "address",
-  "score",
-  "decile",
-  "range",
-  "credit_events_coverage",
-  "provisional",
-  "model_version",
-  "timestamp",
-  "reason",
-];
-
-/**
- * A cell that begins like a formula is shown as text by a spreadsheet.
- * @param {unknown} value
- */
-const cell = (value) => {
-  const text = String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&");
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
-/** @param {Row[]} rows */
-export const csv = (rows) =>
-  [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
-
-/** @type {Column<Row>[]} */
-const COLUMNS = [
-  {
-    title: "Address",
-    of: ({ address }) => address.toLowerCase(),
-    show: ({ address }) => html`<a href=${link(["look-up", address])}><code>${address}</code></a>`,
-  },
-  { title: "Score", isFigure: true, of: ({ score }) => score ?? -1, show: ({ score }) => score ?? "–" },
-  {
-    title: "Range",
-    of: ({ score }) => score ?? -1,
-    show: (row) => row.range && html`<${Mark} kind=${`range-${row.range}`}>${range(row.range)}</${Mark}>`,
-  },
-  { title: "Decile", isFigure: true, of: ({ decile }) => decile ?? -1, show: ({ decile }) => decile ?? "–" },
-  {
-    title: "Lending history",
-    of: (row) => row.credit_events_coverage ?? row.reason,
-    show: (row) => row.reason || row.credit_events_coverage || "",
-  },
-];
+const HEAD = ["Begun", "Status", figures("Rows"), figures("Found"), figures("Units"), "Kept until"];
 
 /** @param {Place} props */
-export function Several({ query }) {
+export function Several({ parts: [id], query }) {
+  return id ? html`<${Batch} id=${id} key=${id} />` : html`<${All} list=${query.get("list") ?? ""} />`;
+}
+
+/** @param {{ list: string }} props */
+function All({ list }) {
+  const asked = useAsk(path(["score", "batch", "jobs"]));
+  /** @param {Shown<typeof asked>} answer */
+  const show = ({ body: { jobs } }) =>
+    jobs.length > 0 &&
+    html`<section>
+      <h2>Your jobs</h2>
+      <div class="stacked"><${Table} quiet caption="Jobs" head=${HEAD} rows=${jobs.map(row)} /></div>
+    </section>`;
+  return html`<${Title} text="Several wallets" />
+    <${NewBatch} given=${list} />
+    <${Answer} asked=${asked} what="your jobs" show=${show} />`;
+}
+
+/** @param {Api.BatchJob} job */
+const row = ({ id, status, rows, counts, units, created_at: at, expires_at: until }) => html`<tr>
+  <th scope="row"><a href=${link(["several", id])}><${Time} at=${at} /></a></th>
+  <td data-label="Status"><${Mark} kind=${BATCH_TONES[status]}>${status}</${Mark}></td>
+  <td data-label="Rows" class="figure">${count(rows)}</td>
+  <td data-label="Found" class="figure">${count(counts.found)}</td>
+  <td data-label="Units" class="figure">${count(units)}</td>
+  <td data-label="Kept until"><${Time} at=${until} /></td>
+</tr>`;
+
+/** @param {{ given: string }} props */
+function NewBatch({ given }) {
   const me = useMe();
-  const [text, setText] = useState(query.get("list") ?? "");
-  const [rows, setRows] = useState(/** @type {Row[]} */ ([]));
+  const [text, setText] = useState(given);
   const { busy, error, start } = useAction();
   const list = subjects(text);
+  /**
+   * @param {BodyInit} body
+   * @param {string} type
+   */
+  const begin = (body, type) =>
+    start(async () => {
+      const job = await ask(path(["score", "batch", ""]), { method: "POST", body, headers: { "content-type": type } });
+      go(["several", job.body.id]);
+    });
   /** @param {Happening} event */
-  const submit = (event) => {
+  const ofList = (event) => {
     values(event);
-    setRows([]);
-    if (list.length > 0 && list.length <= MOST) start(() => scored(list, setRows));
+    begin(JSON.stringify(list), "application/json");
   };
   /** @param {Happening} event */
-  const open = async (event) => setText((await event.target.files?.[0]?.text()) ?? "");
-  return html`<${Title} text="Several wallets" />
-    <form class="stack" onSubmit=${submit}>
-      <label for="list">Addresses or names: one a line, or a table with other columns</label>
+  const ofTable = (event) => {
+    event.preventDefault();
+    const file = /** @type {HTMLInputElement} */ (event.currentTarget.elements.namedItem("table")).files?.[0];
+    // It goes as it is: the server finds the column of the wallets.
+    if (file) begin(file, file.name.endsWith(".json") ? "application/json" : "text/csv");
+  };
+  return html`
+    <p class="faint">Each wallet that is read costs ${several(me.costs.score, "unit")}.</p>
+    <form class="stack" onSubmit=${ofList}>
+      <label for="list">Addresses or names, in any text</label>
       <textarea id="list" rows="6" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
-      <label for="table">Or a file, such as CSV</label>
-      <input id="table" type="file" accept=".csv,.txt,.tsv,.json,text/*" onChange=${open} />
-      <p class="faint" aria-live="polite">
-        ${count(list.length)} found${list.length > MOST && `; ${count(MOST)} is the most`}. They cost
-        ${" "}${several(list.length * me.costs.score, "unit")}.
-      </p>
-      <button class="main" disabled=${busy || list.length === 0 || list.length > MOST}>
-        ${busy ? `${count(rows.length)} of ${count(list.length)} …` : "Score them"}
-      </button>
+      <p class="faint" aria-live="polite">${several(list.length, "wallet")} found</p>
+      <button class="main" disabled=${busy || list.length === 0}>Score them</button>
+    </form>
+    <form class="stack" onSubmit=${ofTable}>
+      <label for="table">Or a table as CSV or JSON, which keeps its own columns</label>
+      <input id="table" name="table" type="file" required accept=".csv,.tsv,.txt,.json,text/csv" />
+      <button disabled=${busy}>Score the table</button>
     </form>
     ${error && html`<${Problem} error=${error} />`}
-    ${
-      rows.length > 0 &&
-      html`<section class="card narrow-rows scores">
-        <h2>${several(rows.length, "wallet")}</h2>
-        <${Sortable} caption="Scores" columns=${COLUMNS} rows=${rows} by=${1} />
-        <p class="buttons">
-          <button type="button" onClick=${() => save("assay-scores.csv", "text/csv", `${csv(rows)}\n`)}>Save as CSV</button>
-          <button type="button" onClick=${() => print()}>Print</button>
-        </p>
-      </section>`
-    }`;
+  `;
 }

@@ -46,16 +46,17 @@ pub async fn run(options: Run) -> Result<(), Error> {
     fs::write(&config, toml + &docs(behind.devnet(), &options.key))?;
     eprintln!("starting the server");
     let lines = if options.log { Lines::Show } else { Lines::Keep };
-    let host = tokio::task::spawn_blocking(move || Host::start(&assay, &config, lines))
-        .await
-        .map_err(std::io::Error::other)?;
+    let file = config.clone();
+    let host =
+        tokio::task::spawn_blocking(move || Host::start(&assay, &file, lines)).await.map_err(std::io::Error::other)?;
     let host = host.map_err(Error::Server)?;
     if matches!(behind, Behind::All(_)) {
         challenge(&host.url(), &options.key).await?;
     }
 
     eprintln!("ready after {} s", begun.elapsed().as_secs());
-    println!("{}", welcome::text(behind.devnet(), &host.url(), &options.key, options.less));
+    let told = welcome::Told { url: &host.url(), key: &options.key, config: &config, less: options.less };
+    println!("{}", welcome::text(behind.devnet(), &told));
     tokio::select! {
         said = host.ended() => Err(Error::ServerEnded(said)),
         stopped = keep_current(async || behind.mine().await) => stopped,

@@ -1,10 +1,21 @@
 //! What `devnet run` prints once it is ready.
 
+use std::path::Path;
+
 use assay_devnet::devnet::Devnet;
 
 use super::table;
 
-pub fn text(devnet: &Devnet, url: &str, key: &str, less: bool) -> String {
+/// What the text tells.
+pub struct Told<'a> {
+    pub url: &'a str,
+    pub key: &'a str,
+    /// The configuration of the server.
+    pub config: &'a Path,
+    pub less: bool,
+}
+
+pub fn text(devnet: &Devnet, &Told { url, key, config, less }: &Told<'_>) -> String {
     let address = devnet.wallet("borrower").address;
     let curl = |path: &str| format!("curl -s -H 'Authorization: Bearer {key}' '{url}/api/v2/{path}'");
     let mut requests = vec![
@@ -19,9 +30,10 @@ pub fn text(devnet: &Devnet, url: &str, key: &str, less: bool) -> String {
         more = format!("\nA tour of what Assay does, in another terminal: make tour{}\n", elsewhere(url, key));
     }
     format!(
-        "\nAssay listens on {url}\nAPI key: {key}\nConsole: {url}/console\nDocumentation: \
-         {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score{}:\n\n{}\n{more}\nCtrl-C \
-         stops everything.",
+        "\nAssay listens on {url}\nAPI key: {key}\nConsole: {url}/console\nDocumentation: {url}/docs\n\
+         Configuration: {}\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score{}:\n\n{}\n{more}\n\
+         Ctrl-C stops everything.",
+        config.display(),
         table::wallets(devnet),
         if less { "" } else { ", a score by name, agents" },
         requests.join("\n")
