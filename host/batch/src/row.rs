@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_domain::{Address, Coverage, Time, features::Features, time_from_unix};
+use assay_domain::{
+    Address, Coverage, Time,
+    features::{Features, MarketFeatures},
+    time_from_unix,
+};
+use assay_http::values::Usd;
 use assay_rollout::Scored;
 use assay_score::{NotScored, OfSubject, ScoringError};
 use serde::{Deserialize, Serialize};
@@ -113,6 +118,7 @@ impl FoundRecord {
     fn new(scored: &Arc<Scored>, features: &Features, score_id: Option<String>) -> Self {
         let assessment = &scored.assessment;
         let health = features.markets.iter().filter_map(|market| market.position.as_ref()?.health_factor);
+        let usd = |of: fn(&MarketFeatures) -> f64| features.markets.iter().map(of).map(Usd).sum::<Usd>().cents();
         let liquidated = features.markets.iter().filter_map(|market| market.last_liquidation).max();
         Self {
             score: assessment.score.get(),
@@ -121,15 +127,11 @@ impl FoundRecord {
             coverage: scored.coverage,
             model_version: scored.model.version.to_string(),
             score_id,
-            debt_usd: cents(features.markets.iter().map(|market| market.borrowed_usd).sum()),
-            collateral_usd: cents(features.markets.iter().map(|market| market.supplied_usd).sum()),
+            debt_usd: usd(|market| market.borrowed_usd),
+            collateral_usd: usd(|market| market.supplied_usd),
             lowest_health_factor: health.min_by(f64::total_cmp),
             last_liquidation_at: liquidated.map(time_from_unix),
             read_at: scored.fresh.read_at,
         }
     }
-}
-
-fn cents(usd: f64) -> f64 {
-    (usd * 100.0).round() / 100.0
 }

@@ -10,6 +10,7 @@ use crate::{
 use assay_domain::{
     ChainSnapshot, Claimed, Coverage, EventKind, Part, PoolHistory, Snapshot, features::Features, time_from_unix,
 };
+use assay_http::values::Usd;
 use assay_rollout::Scored;
 use assay_score::Answering;
 
@@ -108,7 +109,7 @@ fn on(chain: &ChainSnapshot, pool: &PoolHistory, why: &str) -> String {
 fn debt(chain: &ChainSnapshot, pool: &PoolHistory) -> f64 {
     let of_market = |of: &(_, _)| *of == (pool.protocol, pool.market_address);
     let positions = chain.positions.iter().filter(|at| of_market(&(at.protocol, at.market_address)));
-    positions.map(|position| position.borrowed_usd).filter(|usd| usd.is_finite()).sum()
+    positions.map(|position| Usd(position.borrowed_usd)).sum::<Usd>().0
 }
 
 /// Whether the position of every market was read.

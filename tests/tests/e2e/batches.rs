@@ -32,7 +32,9 @@ async fn ended(api: &Caller, job: &Value) -> Value {
 }
 
 async fn rows(api: &Caller, job: &Value) -> Vec<Value> {
-    let found = api.get(job["result_url"].as_str().expect("a URL")).await.ok();
+    let answer = api.get(job["result_url"].as_str().expect("a URL")).await;
+    assert!(!answer.text.contains(":-0.0"), "zero has no sign: {}", answer.text);
+    let found = answer.ok();
     found["rows"].as_array().expect("rows").clone()
 }
 

@@ -161,7 +161,10 @@ fn is_a(value: &Value, kind: &str) -> bool {
         "null" => value.is_null(),
         "boolean" => value.is_boolean(),
         "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
+        // Zero has no sign in an answer.
+        "number" => {
+            value.is_number() && value.as_f64().is_none_or(|number| number != 0.0 || !number.is_sign_negative())
+        }
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),

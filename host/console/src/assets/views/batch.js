@@ -4,7 +4,7 @@ import { html, useEffect } from "../dom.js";
 import { ask, path, send, useAction, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { Answer, Facts, Mark, Problem, Sortable, Time, Title, announce, save } from "../parts.js";
-import { count, dollars, moment, number, range, several } from "../words.js";
+import { count, day, dollars, number, range, several } from "../words.js";
 
 /** Milliseconds between two questions about a job that runs. */
 const POLL = 1_000;
@@ -171,7 +171,7 @@ const columns = (column) => [
   {
     title: "Last liquidation",
     of: (row) => row.last_liquidation_at ?? "",
-    show: (row) => (row.last_liquidation_at ? moment(row.last_liquidation_at) : ""),
+    show: (row) => (row.last_liquidation_at ? day(row.last_liquidation_at) : ""),
   },
   {
     title: "Lending history",
