@@ -2,6 +2,8 @@
 
 use std::{fs, io, path::Path};
 
+use super::Failure;
+
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_bytes!(concat!("../../../plugins/", $name)))),*]
@@ -29,7 +31,16 @@ const FILES: &[(&str, &[u8])] = files![
 ];
 
 /// Writes the models to the folder `shelf`. Files that are already there stay.
-pub fn write(shelf: &Path) -> io::Result<()> {
+pub fn write(shelf: &Path) -> Result<(), Failure> {
+    written(shelf).map_err(|error| {
+        Failure::cannot(format!(
+            "cannot write the models to {}: {error}. Run it in a folder that this user may write to",
+            shelf.display()
+        ))
+    })
+}
+
+fn written(shelf: &Path) -> io::Result<()> {
     for (name, bytes) in FILES {
         let path = shelf.join(name);
         if path.exists() {

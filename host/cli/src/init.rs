@@ -82,8 +82,7 @@ pub fn run(init: Init) -> Result<(), Failure> {
     let config = loaded(&mut draft, &text(&chains, &surveys, range, credit))?;
     let shelf = &config.models.shelf;
     if !shelf.exists() {
-        first_party::write(shelf)
-            .map_err(|error| Failure::cannot(format!("cannot write the models to {}: {error}", shelf.display())))?;
+        first_party::write(shelf)?;
     }
     let persisted = if force {
         draft.persist(&path).map(drop).map_err(|error| error.error)

@@ -55,8 +55,7 @@ pub fn run(serve: Serve) -> Result<(), Failure> {
 fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>, Failure> {
     if !config.models.shelf.exists() {
         let shelf = config.store.path.with_file_name("first-party");
-        first_party::write(&shelf)
-            .map_err(|error| Failure::cannot(format!("cannot write the models to {}: {error}", shelf.display())))?;
+        first_party::write(&shelf)?;
         config.models.shelf = shelf;
     }
     let key = match given {

@@ -60,7 +60,7 @@ pub enum LoadError {
          models.max_compile_memory_bytes"
     )]
     Compiler(String),
-    #[error("the process that compiles cannot be started: {0}")]
+    #[error("the process that compiles cannot begin: {0}")]
     CompilerStart(String),
     #[error("it could not be compiled: {0}. Try it again when this machine has free processor time and memory")]
     CompilerStopped(String),

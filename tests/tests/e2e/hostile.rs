@@ -1,13 +1,17 @@
 //! Malicious components, given to a running server by every way, while it answers other callers.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act, bombs, refused, slow_to_compile, slow_to_compile_too},
-    service::{Caller, Service, sandbox_config, shelf_copy},
+    process::{End, Guarded, Lines},
+    service::{Caller, Service, binary, sandbox_config, shelf_copy},
     until::until,
 };
 use serde_json::{Value, json};
@@ -120,6 +124,30 @@ fn a_file_that_compiles_too_long_is_refused_by_the_limit_of_time() {
         assert!(answer["detail"].as_str().unwrap().contains("more than 1 s of processor time"), "{answer}");
         stop.store(true, Relaxed);
         assert!(other.await.expect("every bystander's request was answered") > 0);
+    });
+}
+
+#[test]
+fn what_a_machine_lacked_at_one_start_is_no_fault_of_a_file_at_the_next() {
+    run(async {
+        let (shelf, dir) = (shelf_copy(), tempfile::tempdir().unwrap());
+        let own = "[models]\ncompiled_path = \"{dir}/compiled\"";
+        let config = sandbox_config(shelf.path()).replace("[models]", own);
+        let file = dir.path().join("assay.toml");
+        std::fs::write(&file, config.replace("{dir}", &dir.path().display().to_string())).unwrap();
+        // Less address space than a compiler may use.
+        let mut narrow = Command::new("sh");
+        narrow.args(["-c", "ulimit -v 900000; exec \"$0\" serve --config \"$1\""]).arg(binary()).arg(&file);
+        let listens = |line: &str| line.contains("listening").then_some(());
+        let (process, ()) = Guarded::start(&narrow, End::Kill, Lines::Keep, listens).expect("a server starts");
+        let said = process.last_lines();
+        // A user who may raise the limit has no problem.
+        if said.contains("not ready") {
+            assert!(said.contains("compiler_start") && said.contains("(ulimit -v)"), "{said}");
+        }
+        drop(process);
+        let again = Service::start_in(dir, &config, &[]);
+        assert_eq!(again.keyed().get(SANDBOX).await.ok()["model_version"], "1.1");
     });
 }
 

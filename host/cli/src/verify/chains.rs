@@ -1,6 +1,10 @@
 //! The chains, read again at the blocks of the evidence.
 
-use std::{collections::BTreeSet, io::Write as _, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    time::Duration,
+};
 
 use assay::config::{self, Config};
 use assay_chain::{MomentError, config::IndexMode};
@@ -48,19 +52,21 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
     let unread = unread(&snapshot, evidence);
     let (excused, different): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.excuse.is_some());
     if !unread.is_empty() {
-        report.add(Step::ChainReader, Err(format!("could not be read at those blocks: {}", unread.join("; "))));
+        report.differs(Step::ChainReader, "could not be read at those blocks", unread);
     } else if different.is_empty() {
         let left: BTreeSet<ChainId> = evidence.blocks.iter().map(|block| block.chain_id).collect();
         let left: Vec<String> = left.iter().filter(|id| !read.contains(id)).map(ToString::to_string).collect();
         let rest = if left.is_empty() { String::new() } else { format!("; not read: chains {}", left.join(", ")) };
         report.add(Step::Chains, Ok(format!("{} chains give the same features again{rest}", read.len())));
     } else {
-        let words: Vec<&str> = different.iter().map(|found| found.words.as_str()).collect();
-        report.add(Step::Chains, Err(words.join("; ")));
+        report.differs(Step::Chains, "", different.into_iter().map(|found| found.words).collect());
     }
+    let mut by_origin = BTreeMap::<&str, Vec<String>>::new();
     for found in excused {
-        let from = found.excuse.map_or("", Origin::as_str);
-        report.skip(Step::Chains, &format!("not recomputable, from {from}: {}", found.words));
+        by_origin.entry(found.excuse.map_or("", Origin::as_str)).or_default().push(found.words);
+    }
+    for (from, words) in by_origin {
+        report.skip_all(Step::Chains, &format!("not recomputable, from {from}"), words);
     }
     Ok(())
 }

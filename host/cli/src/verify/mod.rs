@@ -167,9 +167,8 @@ impl Verify {
     ) -> Result<(), Failure> {
         let differences = evidence.differences(statement);
         let agrees = differences.is_empty();
-        let words: Vec<String> = differences.iter().map(ToString::to_string).collect();
-        let agreed = || format!("features, {} blocks and model are those of the statement", evidence.blocks.len());
-        report.add(Step::Evidence, if agrees { Ok(agreed()) } else { Err(words.join("; ")) });
+        let agreed = format!("features, {} blocks and model are those of the statement", evidence.blocks.len());
+        report.judge(Step::Evidence, agreed, differences.iter().map(ToString::to_string).collect());
         match &self.component {
             None => report.skip(Step::Model, "not run; give --component"),
             Some(_) if !agrees => report.skip(Step::Model, "not run, because the evidence is of another score"),

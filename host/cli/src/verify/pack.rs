@@ -64,7 +64,7 @@ pub(super) fn steps(report: &mut Report, bytes: &[u8], trusted: Option<Address>)
         "{count} files are those of the manifest; {} parts are absent, each with its reason",
         manifest.absent.len()
     );
-    report.add(Step::Evidence, if wrong.is_empty() { Ok(agrees) } else { Err(wrong.join("; ")) });
+    report.judge(Step::Evidence, agrees, wrong);
     Ok(())
 }
 

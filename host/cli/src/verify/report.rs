@@ -52,7 +52,42 @@ impl Step {
 #[derive(Default)]
 pub(super) struct Report {
     of: Option<Value>,
-    lines: Vec<(Step, Outcome, String)>,
+    lines: Vec<(Step, Outcome, Words)>,
+}
+
+/// Lines of a step that are printed; JSON has all.
+const SHOWN: usize = 10;
+
+/// What a step says: a sentence, or what it is about and one line for each part.
+struct Words {
+    about: String,
+    parts: Vec<String>,
+}
+
+impl Words {
+    fn whole(&self) -> String {
+        let parts = self.parts.join("; ");
+        let colon = if self.about.is_empty() || self.parts.is_empty() { "" } else { ": " };
+        format!("{}{colon}{parts}", self.about)
+    }
+
+    /// As text with lines that begin at `column`.
+    fn text(&self, column: usize) -> String {
+        if self.parts.len() < 2 {
+            return self.whole();
+        }
+        let rest = self.parts.len().saturating_sub(SHOWN);
+        let about = (!self.about.is_empty()).then(|| format!("{}:", self.about));
+        let rest = (rest > 0).then(|| format!("and {rest} more; --json has all"));
+        let lines: Vec<String> = about.into_iter().chain(self.parts.iter().take(SHOWN).cloned()).chain(rest).collect();
+        lines.join(&format!("\n{:column$}", ""))
+    }
+}
+
+impl From<String> for Words {
+    fn from(about: String) -> Self {
+        Self { about, parts: Vec::new() }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,11 +132,26 @@ impl Report {
             Ok(words) => (Outcome::Agrees, words),
             Err(words) => (Outcome::Differs, words),
         };
-        self.lines.push((step, outcome, words));
+        self.lines.push((step, outcome, words.into()));
+    }
+
+    /// Adds a step that agrees, unless there are `parts` that differ.
+    pub fn judge(&mut self, step: Step, agreed: String, parts: Vec<String>) {
+        if parts.is_empty() { self.add(step, Ok(agreed)) } else { self.differs(step, "", parts) }
+    }
+
+    /// Adds a step that does not agree in these `parts`.
+    pub fn differs(&mut self, step: Step, about: &str, parts: Vec<String>) {
+        self.lines.push((step, Outcome::Differs, Words { about: about.to_owned(), parts }));
     }
 
     pub fn skip(&mut self, step: Step, words: &str) {
-        self.lines.push((step, Outcome::Skipped, words.to_owned()));
+        self.lines.push((step, Outcome::Skipped, words.to_owned().into()));
+    }
+
+    /// Adds a step whose `parts` are not checked.
+    pub fn skip_all(&mut self, step: Step, about: &str, parts: Vec<String>) {
+        self.lines.push((step, Outcome::Skipped, Words { about: about.to_owned(), parts }));
     }
 
     /// Prints the lines, and fails with the code of the first step that does not agree.
@@ -112,7 +162,9 @@ impl Report {
             let steps: Vec<Value> = self
                 .lines
                 .iter()
-                .map(|(step, outcome, words)| json!({ "step": step.name(), "outcome": outcome.word(), "words": words }))
+                .map(|(step, outcome, words)| {
+                    json!({ "step": step.name(), "outcome": outcome.word(), "words": words.whole() })
+                })
                 .collect();
             print(json!({ "statement": self.of, "steps": steps, "code": code }))?;
         } else {
@@ -130,7 +182,8 @@ impl Report {
                 ))?;
             }
             for (step, outcome, words) in &self.lines {
-                print(format!("{:<10} {:<12} {words}", step.name(), outcome.word()))?;
+                let head = format!("{:<10} {:<12} ", step.name(), outcome.word());
+                print(format!("{head}{}", words.text(head.len())))?;
             }
         }
         if code == 0 { Ok(()) } else { Err(Failure { message: String::new(), code }) }
@@ -140,4 +193,25 @@ impl Report {
 /// Unix seconds as text.
 pub(super) fn time(seconds: u64) -> String {
     time_from_unix(seconds).format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_with_many_parts_has_a_line_for_each_of_the_first() {
+        let words = |about: &str, parts: usize| Words {
+            about: about.to_owned(),
+            parts: (1..=parts).map(|part| format!("part {part}")).collect(),
+        };
+        assert_eq!(words("the whole", 0).text(4), "the whole");
+        assert_eq!(words("unread", 1).text(4), "unread: part 1");
+        assert_eq!(words("", 2).text(4), "part 1\n    part 2");
+        let long = words("unread", 43).text(2);
+        let lines: Vec<&str> = long.lines().collect();
+        assert_eq!((lines[0], lines[1], lines.len()), ("unread:", "  part 1", SHOWN + 2));
+        assert_eq!(lines[SHOWN + 1], "  and 33 more; --json has all");
+        assert!(words("unread", 43).whole().ends_with("part 42; part 43"));
+    }
 }

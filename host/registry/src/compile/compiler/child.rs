@@ -32,6 +32,8 @@ const NOT_ENCODABLE: u8 = b'e';
 const INVALID: u8 = b'i';
 /// A feature of WebAssembly that is switched off.
 const SWITCHED_OFF: u8 = b'f';
+/// The child could not begin; why follows. It says nothing about the file.
+const NOT_BEGUN: u8 = b'n';
 /// No export is a model; the exports follow, one per line.
 const WRONG_WORLD: u8 = b'w';
 
@@ -49,23 +51,29 @@ impl CompileJob {
         flags.chain(numbers.map(|(name, number)| format!("{name}={number}"))).collect()
     }
 
-    /// Compiles standard input to standard output. Limits this whole process.
+    /// Compiles standard input to standard output. Limits this whole process. If it cannot begin, the output says why.
     ///
     /// # Errors
-    /// If a limit cannot be set, this processor is not supported, or a stream fails.
+    /// If a stream fails.
     pub fn run(&self) -> io::Result<()> {
-        self.limit()?;
+        let begun = self.limit().and_then(|()| {
+            // Compiled code is the same with and without a pool, and a pool reserves a terabyte of address space.
+            let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: true };
+            engine::compiling(purpose).map_err(io::Error::other)
+        });
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;
-        // Compiled code is the same with and without a pool, and a pool reserves a terabyte of address space.
-        let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: true };
-        let engine = engine::compiling(purpose).map_err(io::Error::other)?;
-        let (tag, size, rest) = match here(&bytes, &engine) {
+        let made = match begun {
+            Ok(engine) => here(&bytes, &engine),
+            Err(error) => Err(LoadError::CompilerStart(error.to_string())),
+        };
+        let (tag, size, rest) = match made {
             Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
             Err(LoadError::Encode(error)) => (NOT_ENCODABLE, 0, error.reason().to_owned().into_bytes()),
             Err(LoadError::Invalid(error)) => (INVALID, 0, error.into_bytes()),
             Err(LoadError::SwitchedOff(feature)) => (SWITCHED_OFF, 0, feature.into_bytes()),
             Err(LoadError::WrongWorld(exports)) => (WRONG_WORLD, 0, exports.join("\n").into_bytes()),
+            Err(LoadError::CompilerStart(error)) => (NOT_BEGUN, 0, error.into_bytes()),
             Err(error) => return Err(io::Error::other(error)),
         };
         let mut output = io::stdout().lock();
@@ -78,7 +86,7 @@ impl CompileJob {
     #[cfg(target_os = "linux")]
     fn limit(&self) -> io::Result<()> {
         use rustix::process::{
-            Resource, Rlimit, Signal, set_parent_process_death_signal, setpriority_process, setrlimit,
+            Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setpriority_process, setrlimit,
         };
         let limit = |resource, soft, hard| {
             setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) }).map_err(io::Error::from)
@@ -88,7 +96,16 @@ impl CompileJob {
             setpriority_process(None, 19)?;
         }
         limit(Resource::Core, 0, 0)?;
-        limit(Resource::As, self.memory, self.memory)?;
+        let refused = |error: io::Error| match getrlimit(Resource::As).maximum {
+            Some(most) if most < self.memory => io::Error::other(format!(
+                "it may use {} MiB of address space (ulimit -v), and a compiler needs up to {} MiB; raise the first, or \
+                 lower models.max_compile_memory_bytes",
+                most >> 20,
+                self.memory >> 20
+            )),
+            _ => error,
+        };
+        limit(Resource::As, self.memory, self.memory).map_err(refused)?;
         limit(Resource::Cpu, self.seconds, self.seconds + 1)
     }
 
@@ -109,6 +126,7 @@ pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
         NOT_ENCODABLE => Err(EncodeError::new(words()).into()),
         INVALID => Err(LoadError::Invalid(words())),
         SWITCHED_OFF => Err(LoadError::SwitchedOff(words())),
+        NOT_BEGUN => Err(LoadError::CompilerStart(words())),
         WRONG_WORLD => Err(LoadError::WrongWorld(words().lines().map(str::to_owned).collect())),
         _ => return None,
     })
@@ -119,6 +137,13 @@ pub(super) fn out_of_time(status: ExitStatus) -> bool {
     /// The signal of the CPU time limit.
     const SIGXCPU: i32 = 24;
     signal(status) == Some(SIGXCPU)
+}
+
+/// Whether the child ended by an error of its streams, and not by what the file did to it.
+pub(super) fn gave_up(status: ExitStatus) -> bool {
+    /// The exit code of a command that cannot do what it is asked for.
+    const CANNOT: i32 = 2;
+    status.code() == Some(CANNOT)
 }
 
 /// Whether the child was killed from outside, such as by the kernel when memory runs out.

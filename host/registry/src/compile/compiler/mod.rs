@@ -122,6 +122,9 @@ impl Compiler {
                 "the system killed the compiler, as it does when memory runs out".to_owned(),
             );
         }
+        if child::gave_up(status) {
+            return LoadError::CompilerStart(format!("it ended with {status}"));
+        }
         let memory = self.memory >> 20;
         LoadError::Compiler(format!("it takes more than {memory} MiB of memory, or makes the compiler fail ({status})"))
     }
