@@ -48,6 +48,7 @@ mod submissions;
 mod swap;
 mod telemetry;
 mod unread;
+mod upgrade;
 mod usage;
 mod versions;
 mod wallets;
