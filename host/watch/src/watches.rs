@@ -141,7 +141,7 @@ impl NewWatch {
             statement,
             url,
             secret: WebhookSecret::generate()?,
-            previous: None,
+            replaced: Vec::new(),
             paused: false,
             created_at: Utc::now(),
             until,
@@ -169,6 +169,12 @@ pub(crate) enum WatchError {
     InGroup(Uuid),
     #[error("The watch had {0} test events within a day, as many as it may have; wait, or replay one of them")]
     Tested(u32),
+    #[error("The secret was replaced {0} times within a day, and all of them still sign; wait")]
+    Rotated(usize),
+    #[error("The watch has no such event yet: its last one is {0}")]
+    NotYet(u64),
+    #[error("The events before number {before} are not kept any more; replay later ones")]
+    NotKept { before: u64 },
     #[error("The watch was changed at the same time; try again")]
     Contended,
     #[error(transparent)]

@@ -58,6 +58,10 @@ impl From<WatchError> for ApiError {
             WatchError::InGroup(_) => Self::coded(StatusCode::CONFLICT, "watch_in_group", error.to_string()),
             WatchError::Ended => Self::coded(StatusCode::CONFLICT, "watch_ended", error.to_string()),
             WatchError::Tested(_) => Self::coded(StatusCode::CONFLICT, "too_many_tests", error.to_string()),
+            WatchError::Rotated(_) => Self::coded(StatusCode::CONFLICT, "too_many_rotations", error.to_string()),
+            WatchError::NotYet(_) | WatchError::NotKept { .. } => {
+                Self::coded(StatusCode::CONFLICT, "no_such_events", error.to_string())
+            }
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),
