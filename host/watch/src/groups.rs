@@ -15,7 +15,7 @@ use assay_store::{Batch, Revision, StoreError};
 /// Watches of a group that are removed at the same time.
 const TOGETHER: usize = 16;
 /// A count that is never reached.
-const NO_LIMIT: u64 = 1 << 53;
+pub(crate) const NO_LIMIT: u64 = 1 << 53;
 
 /// A wallet to add to a group.
 #[derive(Debug, Clone)]

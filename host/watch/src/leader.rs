@@ -92,6 +92,12 @@ impl Entry {
     }
 }
 
+/// Those whose deliveries share [`SENDING_OF_OWNER`]. All payers without a key do: each of their watches has its own
+/// owner.
+fn lane(record: &WatchRecord) -> &str {
+    if record.paid_until.is_some() { &record.by } else { &record.owner }
+}
+
 /// When a watch is evaluated next.
 pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
     if record.is_group() {
@@ -298,7 +304,7 @@ impl<'a> Leader<'a> {
             if self.sending.len() >= SENDING {
                 return;
             }
-            let of_owner = self.sending_of.entry(record.owner.clone()).or_default();
+            let of_owner = self.sending_of.entry(lane(record).to_owned()).or_default();
             if *of_owner >= SENDING_OF_OWNER || !self.busy.insert(receiver.clone()) {
                 continue;
             }
@@ -307,7 +313,8 @@ impl<'a> Leader<'a> {
             let (inner, lease, watch, epoch) = (&self.watches.0, self.lease, entry.watch.clone(), entry.epoch);
             let work = async move {
                 let delivered = inner.deliver(lease, &watch).await;
-                Sent { id: watch.record.id, owner: watch.record.owner, epoch, receiver, delivered }
+                let owner = lane(&watch.record).to_owned();
+                Sent { id: watch.record.id, owner, epoch, receiver, delivered }
             };
             self.sending.push(work.boxed());
         }

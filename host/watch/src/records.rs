@@ -56,6 +56,11 @@ pub(crate) fn own_prefix(owner: &str) -> String {
     format!("{}/", hex::encode(Sha256::digest(owner)))
 }
 
+/// The owner of the watch that has this token.
+pub(crate) fn payer(token: &str) -> String {
+    format!("x402:{}", hex::encode(Sha256::digest(token)))
+}
+
 /// The entry of a watch or a group in the list of its key.
 pub(crate) fn own(record: &WatchRecord) -> Key<Uuid> {
     let family = if record.is_group() { OWN_GROUPS } else { OWN };
@@ -155,6 +160,9 @@ pub(crate) struct WatchRecord {
     pub paused: bool,
     pub created_at: Time,
     pub until: Time,
+    /// The end of the terms that a payment without a key has bought; absent for the watch of a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<Time>,
     #[serde(default, skip_serializing_if = "Role::is_single")]
     pub role: Role,
     /// The owner's own words for the wallet.
