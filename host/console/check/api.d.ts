@@ -1472,7 +1472,7 @@ export interface components {
             to?: number | null;
         };
         WatchRetractedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
-            after: components["schemas"]["WatchEventValue"];
+            after?: components["schemas"]["WatchEventValue"] | null;
             retracts: string;
         };
         WatchRow: {
@@ -1536,6 +1536,7 @@ export interface components {
         };
         WatchWithSecret: {
             secret?: string;
+            token?: string;
             watch: components["schemas"]["Watch"];
         };
         WatchedDebts: {
