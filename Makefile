@@ -45,7 +45,7 @@ test-fast: ## Test one crate of host/ and those that depend on it, without the t
 # The parts of `make soak`, each under 20 minutes on two cores: filters of the end-to-end tests.
 SOAK_money    := reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse x402::gas
 SOAK_fleet    := fleet::
-SOAK_watches  := watches::crash
+SOAK_watches  := watches::crash watches::changes
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload

@@ -102,6 +102,9 @@ fn x402_line(x402: &X402, statements: bool) -> Option<String> {
     if statements {
         let _ = write!(prices, ", {} for a statement", terms.price(Item::Statement));
     }
+    if terms.sells_watches() {
+        let _ = write!(prices, ", {} for 30 days of a watch", terms.price(Item::Watch(1)));
+    }
     let (pay_to, asset, network) = (terms.pay_to, terms.domain.asset, terms.network);
     Some(format!("x402      {prices}, to {pay_to} in {asset} on {network}, settled by {by}"))
 }

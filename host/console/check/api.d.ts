@@ -1476,7 +1476,7 @@ export interface components {
             to?: number | null;
         };
         WatchRetractedEvent: components["schemas"]["WatchEventSource"] & components["schemas"]["WatchEventTrigger"] & {
-            after: components["schemas"]["WatchEventValue"];
+            after?: components["schemas"]["WatchEventValue"] | null;
             retracts: string;
         };
         WatchRow: {
@@ -1540,6 +1540,7 @@ export interface components {
         };
         WatchWithSecret: {
             secret?: string;
+            token?: string;
             watch: components["schemas"]["Watch"];
         };
         WatchedDebts: {

@@ -27,6 +27,8 @@ pub struct Call {
     pub prepaid: Option<Prepaid>,
     pub bill: Bill,
     pub body: BodyLimit,
+    /// The handler decides whether a caller without a key may make the call.
+    pub admits_holders: bool,
     /// The network of the client; `None` for operations, whose clients are not distinguished.
     pub network: Option<IpAddr>,
 }

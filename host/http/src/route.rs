@@ -15,6 +15,8 @@ pub struct Route {
     pub several: bool,
     /// Pages of every origin may call it: it is public information, or free and without a risk for its caller.
     pub is_open: bool,
+    /// Its handler decides whether a caller without a key may make the call: one that holds what was paid for.
+    pub admits_holders: bool,
 }
 
 /// The requirements of a route for its caller.
@@ -62,7 +64,7 @@ impl Route {
     pub const NONE: Self = Self::new("GET", "", Admission::Public);
 
     pub const fn new(method: &'static str, path: &'static str, admission: Admission) -> Self {
-        Self { method, path, admission, body: BodySize::Small, several: false, is_open: false }
+        Self { method, path, admission, body: BodySize::Small, several: false, is_open: false, admits_holders: false }
     }
 
     /// Its body may be a component.
@@ -87,6 +89,12 @@ impl Route {
     #[must_use]
     pub const fn open(self) -> Self {
         Self { is_open: true, ..self }
+    }
+
+    /// Its handler also admits those who hold what was paid for.
+    #[must_use]
+    pub const fn held(self) -> Self {
+        Self { admits_holders: true, ..self }
     }
 
     pub fn price(&self) -> Option<PriceClass> {

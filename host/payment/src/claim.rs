@@ -276,6 +276,7 @@ mod tests {
             facilitator: Secret::new("http://127.0.0.1:9"),
             price: 100_000,
             statement_price: None,
+            watch_price: None,
             decimals: 6,
             domain_name: None,
             domain_version: "2".to_owned(),

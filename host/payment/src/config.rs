@@ -50,6 +50,8 @@ pub struct X402 {
     pub price: u64,
     /// Price of a statement, in the same unit; that of a submission if absent.
     pub statement_price: Option<u64>,
+    /// Price of a watch for 30 days, in the same unit; none is sold if absent.
+    pub watch_price: Option<u64>,
     /// Decimals of the asset.
     pub decimals: u8,
     /// Name in the asset's EIP-712 domain; that of USDC on the network if absent.
@@ -110,6 +112,8 @@ impl X402 {
         found.add_if(self.price == 0, "price", "0; must be at least 1 of the asset's smallest unit");
         let none = self.statement_price == Some(0);
         found.add_if(none, "statement_price", "0; must be at least 1 of the asset's smallest unit");
+        let none = self.watch_price == Some(0);
+        found.add_if(none, "watch_price", "0; must be at least 1 of the asset's smallest unit");
         found.add_if(self.decimals > 36, "decimals", "above 36");
         let wrong = !(30..=86_400).contains(&self.valid.as_secs());
         found.add_if(wrong, "valid_seconds", "must be 30 to 86400");

@@ -39,7 +39,7 @@ use url::Url;
 pub use header::{LONGEST, Malformed};
 pub use ledger::{PayError, Settled};
 pub use local::Local;
-pub use payer::{Offered, Payer, PaymentScript, Payments};
+pub use payer::{Buyer, Client, Offered, Payer, PaymentScript, Payments};
 pub use reason::Refused;
 pub use refusal::seconds_until;
 pub use sold::{Fulfilment, Spent, spend};

@@ -28,6 +28,27 @@ parameters!(Payer:
     in_header(PAYMENT_HEADERS[1], "A payment by x402, version 2, instead of a key, if the server accepts payments"),
 );
 
+/// A known key that may make the call, or a client that can pay for it. The price depends on the rest of the request.
+pub enum Buyer {
+    Key(Caller),
+    Client(Box<Client>),
+}
+
+parameters!(Buyer:
+    in_header(PAYMENT_HEADERS[0], "A payment by x402, version 1, instead of a key, if the server accepts payments"),
+    in_header(PAYMENT_HEADERS[1], "A payment by x402, version 2, instead of a key, if the server accepts payments"),
+);
+
+/// A client without a key, with its payment if it presents one.
+pub struct Client {
+    x402: X402,
+    payment: Option<Payment>,
+    /// The absolute URL that it called.
+    resource: String,
+    /// Why it has no key.
+    error: AccessError,
+}
+
 /// A payment for `item`, at the absolute URL `resource`.
 pub struct Offered {
     pub payment: Payment,
@@ -79,7 +100,7 @@ where
         if error != AccessError::MissingOrInvalid {
             return Err(error.into());
         }
-        let (price, network) = (Call::of(parts)?.price, Call::of(parts)?.network);
+        let price = Call::of(parts)?.price;
         let item = if price == Some(PriceClass::Attestation) { Item::Statement } else { Item::Submission };
         let payments = Payments::from_ref(state);
         let x402 = match (&payments.x402, &payments.script) {
@@ -90,16 +111,57 @@ where
             }
             (None, None) => return Err(AccessError::MissingOrInvalid.into()),
         };
+        let (_, offered) = Client::read(parts, x402, error)?.offer(item)?;
+        Ok(Self::Payment(Box::new(offered)))
+    }
+}
+
+impl<S> FromRequestParts<S> for Buyer
+where
+    S: Send + Sync,
+    Payments: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match (Caller::identified(parts), Payments::from_ref(state).x402) {
+            (Ok(caller), _) => Ok(Self::Key(caller)),
+            (Err(error @ AccessError::MissingOrInvalid), Some(x402)) => {
+                Ok(Self::Client(Box::new(Client::read(parts, &x402, error)?)))
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+}
+
+impl Client {
+    fn read(parts: &Parts, x402: &X402, error: AccessError) -> Result<Self, ApiError> {
+        let network = Call::of(parts)?.network;
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path().trim_end_matches('/'));
-        let Some((version, text)) = presented(&parts.headers)? else {
-            let price = x402.terms().price(item);
-            let detail = format!("{error}; this call can also be paid for by x402, {price} as `accepts` says");
-            let missing = |version: Version| format!("{} header is required", version.request_header());
-            return Err(payment_required(x402.terms().demand(item, &resource, missing, detail)));
-        };
-        let payment = x402.read(version, text, network).map_err(|malformed| bad_payment(malformed.to_string()))?;
-        Ok(Self::Payment(Box::new(Offered { payment, item, resource })))
+        let read = |(version, text)| x402.read(version, text, network);
+        let payment = presented(&parts.headers)?.map(read).transpose();
+        let payment = payment.map_err(|malformed| bad_payment(malformed.to_string()))?;
+        Ok(Self { x402: x402.clone(), payment, resource, error })
+    }
+
+    pub fn has_payment(&self) -> bool {
+        self.payment.is_some()
+    }
+
+    /// The payment that it presents for `item`.
+    ///
+    /// # Errors
+    /// 402 with the terms if it presents none.
+    pub fn offer(self, item: Item) -> Result<(X402, Offered), ApiError> {
+        let Self { x402, payment, resource, error } = self;
+        if let Some(payment) = payment {
+            return Ok((x402, Offered { payment, item, resource }));
+        }
+        let price = x402.terms().price(item);
+        let detail = format!("{error}; this call can also be paid for by x402, {price} as `accepts` says");
+        let missing = |version: Version| format!("{} header is required", version.request_header());
+        Err(payment_required(x402.terms().demand(item, &resource, missing, detail)))
     }
 }
 

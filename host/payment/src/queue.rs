@@ -56,7 +56,7 @@ impl X402 {
         let transfer = if self.is_local() { TRANSFER_GAS } else { 0 };
         let feedback = match &purchase.order {
             Purchased::Submission { tags, .. } => FEEDBACK_GAS.saturating_mul(tags.len() as u64),
-            Purchased::Statement { .. } => 0,
+            Purchased::Statement { .. } | Purchased::Watch { .. } => 0,
         };
         let gas = u128::from(transfer.saturating_add(feedback));
         let cost = native.usd(gas.saturating_mul(u128::from(gas_price)));

@@ -140,6 +140,11 @@ pub enum Purchased {
     Statement {
         statement: String,
     },
+    /// A watch for so many terms; the words tell two orders apart.
+    Watch {
+        watch: String,
+        terms: u32,
+    },
 }
 
 /// A statement that a payment bought.
@@ -164,10 +169,18 @@ impl PurchaseRecord {
         Self { order: Purchased::Statement { statement: words }, retry_key: None, digest }
     }
 
+    /// The order of a watch. Only a client with the same `secret` has ordered it: the payment is public once its
+    /// transfer was sent.
+    pub fn watch(words: String, secret: &str, terms: u32) -> Self {
+        let digest = keccak256(format!("{words}\n{secret}"));
+        Self { order: Purchased::Watch { watch: words, terms }, retry_key: None, digest }
+    }
+
     pub fn item(&self) -> Item {
         match self.order {
             Purchased::Submission { .. } => Item::Submission,
             Purchased::Statement { .. } => Item::Statement,
+            Purchased::Watch { terms, .. } => Item::Watch(terms),
         }
     }
 }

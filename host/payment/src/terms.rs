@@ -17,6 +17,8 @@ pub enum Item {
     Submission,
     /// A signed statement of a score.
     Statement,
+    /// A watch of a wallet for so many terms of 30 days.
+    Watch(u32),
 }
 
 impl Item {
@@ -24,6 +26,7 @@ impl Item {
         match self {
             Self::Submission => "Submission of an agent's reputation to the ERC-8004 Reputation Registry",
             Self::Statement => "Signed statement of a credit score, an off-chain EAS attestation",
+            Self::Watch(_) => "Watch of a wallet, for each 30 days begun",
         }
     }
 }
@@ -35,6 +38,8 @@ pub struct Terms {
     pub domain: SigningDomain,
     submission: U256,
     statement: U256,
+    /// Of a watch for one term; absent if none is sold.
+    watch: Option<U256>,
     /// The network, as the first version names it.
     pub network: &'static str,
     pub decimals: u8,
@@ -60,6 +65,7 @@ impl Terms {
             domain: config.domain()?,
             submission: U256::from(config.price),
             statement: U256::from(config.statement_price.unwrap_or(config.price)),
+            watch: config.watch_price.map(U256::from),
             network,
             decimals: config.decimals,
             valid_seconds: config.valid.as_secs(),
@@ -79,11 +85,17 @@ impl Terms {
         }
     }
 
+    /// Whether watches are for sale.
+    pub fn sells_watches(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// The price of `item`, in the asset's smallest unit.
     pub fn amount(&self, item: Item) -> U256 {
         match item {
             Item::Submission => self.submission,
             Item::Statement => self.statement,
+            Item::Watch(terms) => self.watch.unwrap_or_default().saturating_mul(U256::from(terms)),
         }
     }
 
@@ -151,6 +163,7 @@ mod tests {
                 domain,
                 submission: U256::ZERO,
                 statement: U256::ZERO,
+                watch: None,
                 network: "base",
                 decimals,
                 valid_seconds: 300,

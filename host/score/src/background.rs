@@ -19,8 +19,8 @@ use assay_store::StoreError;
 pub struct Canonical {
     /// Blocks that are not in their chain any more.
     pub orphaned: HashSet<B256>,
-    /// The chains that answered.
-    pub answered: HashSet<ChainId>,
+    /// Blocks of which that is not known: their chain did not answer, or has no block of their number now.
+    pub unknown: HashSet<B256>,
 }
 
 /// A snapshot that is wanted.
@@ -117,12 +117,21 @@ impl Scoring {
         }
         let mut found = Canonical::default();
         for (chain, blocks) in by_chain {
+            // Of a chain that is not configured any more nothing will be known.
             let Some(client) = self.chains.client(chain) else { continue };
             let numbers: Vec<u64> = blocks.iter().map(|block| block.number).collect();
-            let Ok(there) = client.behind().blocks(&numbers).await else { continue };
-            found.answered.insert(chain);
-            let other = blocks.iter().zip(there).filter(|(block, there)| there.is_none_or(|at| at.hash != block.hash));
-            found.orphaned.extend(other.map(|(block, _)| block.hash));
+            let Ok(there) = client.behind().blocks(&numbers).await else {
+                found.unknown.extend(blocks.iter().map(|block| block.hash));
+                continue;
+            };
+            for (block, there) in blocks.iter().zip(there) {
+                match there {
+                    Some(there) if there.hash == block.hash => {}
+                    Some(_) => _ = found.orphaned.insert(block.hash),
+                    // An endpoint that is behind has no such block yet, and neither has a chain that became shorter.
+                    None => _ = found.unknown.insert(block.hash),
+                }
+            }
         }
         found
     }

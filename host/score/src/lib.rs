@@ -37,7 +37,7 @@ use assay_rollout::{Rollout, config::Scoring as Settings};
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use assay_chain::LiquidationLog;
-pub use background::WantedSnapshot;
+pub use background::{Canonical, WantedSnapshot};
 pub use baseline::{Baseline, WhatIfError};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::{NotScored, ScoringError};

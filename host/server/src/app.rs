@@ -130,9 +130,11 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     fold_metrics(&tasks, metrics.clone());
     let gate = Gate::new(&config.http, components(config), access.clone(), payments.x402.is_some());
     let of_statements = Payments { x402: payments.x402.clone().filter(|_| attestor.is_some()), script: None };
+    let sells = |x402: &X402| x402.terms().sells_watches();
+    let of_watches = Payments { x402: payments.x402.clone().filter(sells), script: None };
     let routes = Routes {
         batch: BatchRoutes { jobs, source: scores.clone() },
-        watches: WatchRoutes { gate: gate.clone(), watches, source: scores.clone() },
+        watches: WatchRoutes { gate: gate.clone(), watches, source: scores.clone(), payments: of_watches },
         score: ScoreRoutes {
             source: scores,
             rollout: rollout.clone(),

@@ -23,7 +23,7 @@ impl Watches {
         while !is_last {
             let page = self.0.store.page(&WATCHES, after.as_deref(), PAGE).await?;
             let records = page.records.into_iter().map(|(_, record)| record);
-            let named = records.filter(|record| by.is_none_or(|by| record.by == by));
+            let named = records.filter(|record| !record.is_group() && by.is_none_or(|by| record.by == by));
             found.extend(named.map(|record| (record.created_at, record.id)));
             after = page.next;
             is_last = after.is_none();
@@ -33,13 +33,16 @@ impl Watches {
         Ok((self.0.load(&shown).await?, found.len()))
     }
 
-    /// Removes a watch of any key, and returns it.
+    /// Removes a watch of any key, or a group with its watches, and returns it.
     ///
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn remove_any(&self, id: Uuid) -> Result<WatchRecord, WatchError> {
         let found = self.0.load(&[id]).await?.pop().ok_or(WatchError::Unknown)?.record;
-        self.remove(&found.owner, id).await?;
+        match found.is_group() {
+            true => self.remove_group(&found.owner, id).await?,
+            false => self.remove(&found.owner, id).await?,
+        }
         Ok(found)
     }
 }

@@ -33,6 +33,10 @@ pub(crate) struct NewWatchBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub secret: Option<String>,
+    /// The bearer token that alone manages a watch that was paid for by x402, instead of a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub token: Option<String>,
     pub watch: WatchBody,
 }
 

@@ -15,8 +15,10 @@ use crate::{
 use assay_domain::Time;
 use assay_store::{Batch, Revision, StoreError};
 
-/// How long the secret before a rotation still signs.
+/// How long a secret that was replaced still signs.
 const OVERLAP: TimeDelta = TimeDelta::days(1);
+/// Secrets that sign together with the newest one.
+const MOST_REPLACED: usize = 7;
 /// Test events of a watch in a day: they are free, and each is kept and delivered.
 const MOST_TESTS: u32 = 100;
 /// Attempts of a write that another one contradicts.
@@ -65,14 +67,29 @@ pub(crate) fn forget(batch: Batch, record: &WatchRecord) -> Batch {
     }
 }
 
+impl WatchRecord {
+    /// Replaces the secret. Each of those before it signs for [`OVERLAP`] after its own replacement.
+    fn rotate(&mut self, new: WebhookSecret, now: Time) -> Result<(), WatchError> {
+        self.replaced.retain(|(_, until)| *until > now);
+        if self.replaced.len() >= MOST_REPLACED {
+            return Err(WatchError::Rotated(MOST_REPLACED));
+        }
+        self.replaced.push((std::mem::replace(&mut self.secret, new), now + OVERLAP));
+        Ok(())
+    }
+}
+
 impl Watch {
+    /// Lets `batch` be refused once the watch has changed, was removed, or has another state than it was read with.
+    pub(crate) fn unless_changed(&self, batch: Batch) -> Result<Batch, StoreError> {
+        let (key, state) = (records::watch(self.stored.id), records::state(self.stored.id));
+        let batch = batch.if_unchanged(&key, Revision::of(&key, &self.stored)?);
+        Ok(batch.if_unchanged(&state, self.state.revision(self.stored.id)?))
+    }
+
     /// Adds to `batch` that the watch is removed, unless it has changed.
     pub(crate) fn removed(&self, batch: Batch) -> Result<Batch, StoreError> {
-        let (key, state) = (records::watch(self.stored.id), records::state(self.stored.id));
-        let batch = batch
-            .if_unchanged(&key, Revision::of(&key, &self.stored)?)
-            .if_unchanged(&state, self.state.revision(self.stored.id)?);
-        let batch = forget(batch, &self.stored);
+        let batch = forget(self.unless_changed(batch)?, &self.stored);
         Ok(match self.state.ended_at {
             None => batch.refund(&records::count(), 1).refund(&records::own_count(&self.stored.owner), 1),
             Some(_) => batch,
@@ -92,9 +109,9 @@ impl Watches {
             if let Some(group) = found.record.group().filter(|_| change.is_of_group()) {
                 return Err(WatchError::InGroup(group));
             }
-            let (old, mut delivery) = (found.stored.clone(), found.delivery.clone());
+            let (old, mut delivery, now) = (found.stored.clone(), found.delivery.clone(), Utc::now());
             let mut record = old.clone();
-            let now = Utc::now();
+            let mut batch = found.unless_changed(Batch::new())?;
             if let Some(triggers) = change.triggers.clone().filter(|triggers| *triggers != old.triggers) {
                 (record.triggers, record.generation) = (triggers, old.generation + 1);
             }
@@ -105,16 +122,12 @@ impl Watches {
                 record.label = label;
             }
             if change.rotates_secret {
-                record.previous =
-                    Some((std::mem::replace(&mut record.secret, WebhookSecret::generate()?), now + OVERLAP));
+                record.rotate(WebhookSecret::generate()?, now)?;
             }
-            let delivery_key = records::delivery(id);
-            let mut batch = Batch::new()
-                .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
-                .put(&records::watch(id), &record)?;
             if change.url.is_some() || change.paused == Some(false) {
                 record.course.resumptions += 1;
-                let known = self.0.store.read(&delivery_key).await?;
+                let key = records::delivery(id);
+                let known = self.0.store.read(&key).await?;
                 delivery = known.value.unwrap_or_default();
                 delivery.resume();
                 if let Some(url) = change.url.clone().filter(|url| *url != old.url) {
@@ -125,12 +138,9 @@ impl Watches {
                 }
                 // The delivery of a watch in a group follows the course of the group.
                 delivery.course = if record.group().is_some() { delivery.course } else { record.course };
-                batch = Batch::new()
-                    .if_unchanged(&records::watch(id), Revision::of(&records::watch(id), &old)?)
-                    .if_unchanged(&delivery_key, known.revision)
-                    .put(&records::watch(id), &record)?
-                    .put(&delivery_key, &delivery)?;
+                batch = batch.if_unchanged(&key, known.revision).put(&key, &delivery)?;
             }
+            batch = batch.put(&records::watch(id), &record)?;
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
                 return Ok(Watch { state: found.state, delivery, ..Watch::new(record, found.group) });
@@ -158,18 +168,19 @@ impl Watches {
     /// # Errors
     /// [`WatchError`].
     pub(crate) async fn test(&self, owner: &str, id: Uuid) -> Result<Watch, WatchError> {
-        let found = self.find(owner, id).await?;
-        if found.state.ended_at.is_some() {
-            return Err(WatchError::Ended);
-        }
         for _ in 0..TRIES {
+            let found = self.find(owner, id).await?;
+            if found.state.ended_at.is_some() {
+                return Err(WatchError::Ended);
+            }
             let (key, now) = (records::tests(id), Utc::now());
             let known = self.0.store.read(&key).await?;
             if known.value.as_ref().is_some_and(|tests| tests.count >= MOST_TESTS) {
                 return Err(WatchError::Tested(MOST_TESTS));
             }
             let (count, keep) = AskedRecord::after(known.value, now);
-            let batch = Batch::new().if_unchanged(&key, known.revision).put_expiring(&key, &count, keep)?;
+            let batch = found.unless_changed(Batch::new())?;
+            let batch = batch.if_unchanged(&key, known.revision).put_expiring(&key, &count, keep)?;
             if self.0.store.commit(requested(batch, id, &RequestRecord::Test)?).await? {
                 self.0.requested.notify_one();
                 return Ok(found);
@@ -185,12 +196,21 @@ impl Watches {
     pub(crate) async fn replay(&self, owner: &str, id: Uuid, from: u64, to: u64) -> Result<Watch, WatchError> {
         for _ in 0..TRIES {
             let found = self.find(owner, id).await?;
-            let (key, last) = (records::delivery(id), found.state.next.saturating_sub(1));
+            let last = found.state.next.saturating_sub(1);
+            if from > last {
+                return Err(WatchError::NotYet(last));
+            }
+            let first = self.events(id, from - 1, 1).await?.first().map(|event| event.seq);
+            if first != Some(from) {
+                return Err(WatchError::NotKept { before: first.unwrap_or(last + 1) });
+            }
+            let key = records::delivery(id);
             let known = self.0.store.read(&key).await?;
             let mut delivery = known.value.unwrap_or_default();
-            delivery.replay = Some((from.max(1), to.min(last))).filter(|(from, to)| from <= to);
+            delivery.replay = Some((from, to.min(last)));
             delivery.resume();
-            let batch = Batch::new().if_unchanged(&key, known.revision).put(&key, &delivery)?;
+            let batch = found.unless_changed(Batch::new())?;
+            let batch = batch.if_unchanged(&key, known.revision).put(&key, &delivery)?;
             if self.0.store.commit(requested(batch, id, &RequestRecord::Changed)?).await? {
                 self.0.requested.notify_one();
                 return Ok(Watch { delivery, ..found });

@@ -19,7 +19,7 @@ pub struct Watches {
     /// Time without a value after which a watch is stale.
     #[serde(rename = "stale_after_seconds", deserialize_with = "settings::seconds")]
     pub stale_after: Duration,
-    /// Wallets that are read together, one group at a time.
+    /// Wallets that are read together, in one sweep.
     pub batch: usize,
     /// Days for which events are kept.
     #[serde(rename = "keep_days", deserialize_with = "settings::days")]

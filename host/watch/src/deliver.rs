@@ -24,33 +24,60 @@ pub(crate) enum Delivered {
     Tried(DeliveryRecord),
 }
 
+/// What was done for a watch, to be stored.
+enum Done {
+    /// Its receiver has agreed before.
+    Agreed,
+    /// Nothing is left of this replay.
+    Replayed((u64, u64)),
+    /// An attempt, and the replay that it was of.
+    Tried(Tried, Option<(u64, u64)>),
+}
+
+impl Watch {
+    /// Whether its deliveries go where those of `before` went, and began with the same event.
+    fn is_still(&self, before: &Self) -> bool {
+        let receivers = |watch: &Self| watch.record.course.receivers;
+        self.record.url == before.record.url
+            && receivers(self) == receivers(before)
+            && self.delivery.course == self.record.course
+    }
+}
+
 impl WatchesInner {
     /// Asks the receiver of `watch` for its consent, or sends it the next event.
     ///
     /// # Errors
     /// The store's failure.
     pub(crate) async fn deliver(&self, lease: &Lease, watch: &Watch) -> Result<Delivered, StoreError> {
+        let id = watch.record.id;
+        // Its owner may have changed or removed it since it was read; the leader then reads it again.
+        let Some(watch) = self.load(&[id]).await?.pop().filter(|present| present.is_still(watch)) else {
+            return Ok(Delivered::Idle);
+        };
         let (record, delivery) = (&watch.record, &watch.delivery);
-        let Some(url) = record.url.as_deref() else { return Ok(Delivered::Idle) };
+        let Some(url) = record.url.as_deref().filter(|_| !record.paused) else { return Ok(Delivered::Idle) };
         if let Some(lapse) = self.lapse(record).await? {
             return Ok(Delivered::Suspended(lapse));
         }
-        if !delivery.confirmed && !self.has_consent(record, url).await {
-            let tried = match self.is_refused(record, url).await? {
-                true => Tried::not_asked(),
-                false => self.ask(record, url).await,
-            };
-            return self.write(lease, watch, Some(tried)).await.map(Delivered::Tried);
-        }
         if !delivery.confirmed {
-            return self.write(lease, watch, None).await.map(Delivered::Tried);
+            let done = match self.has_consent(record, url).await {
+                true => Done::Agreed,
+                false if self.is_refused(record, url).await? => Done::Tried(Tried::not_asked(), None),
+                false => Done::Tried(self.ask(record, url).await, None),
+            };
+            return self.write(lease, &watch, done).await.map(Delivered::Tried);
         }
-        let key = (records::event_key(record.id, delivery.next() - 1), format!("{}/", record.id));
+        let key = (records::event_key(id, delivery.next() - 1), format!("{id}/"));
         let page = self.store.page(&records::EVENTS, Some(&key.0), std::num::NonZeroUsize::MIN).await?;
         let found = page.records.into_iter().find(|(at, _)| at.starts_with(&key.1)).map(|(_, event)| event);
+        if let Some(replay) = delivery.replay.filter(|(_, to)| found.as_ref().is_none_or(|event| event.seq > *to)) {
+            // The rest of its events has expired.
+            return self.write(lease, &watch, Done::Replayed(replay)).await.map(Delivered::Tried);
+        }
         let Some(event) = found else { return Ok(Delivered::Idle) };
-        let tried = self.send(record, url, &event).await;
-        self.write(lease, watch, Some(tried)).await.map(Delivered::Tried)
+        let done = Done::Tried(self.send(record, url, &event).await, delivery.replay);
+        self.write(lease, &watch, done).await.map(Delivered::Tried)
     }
 
     /// Whether the receiver was asked for its consent in vain as often as an owner may have it asked in a day. Neither
@@ -60,8 +87,8 @@ impl WatchesInner {
         Ok(self.store.get(&key).await?.is_some_and(|asked| asked.count >= CONSENT_OF_OWNER))
     }
 
-    /// Stores the outcome of an attempt, or without one that the receiver has agreed before.
-    async fn write(&self, lease: &Lease, watch: &Watch, tried: Option<Tried>) -> Result<DeliveryRecord, StoreError> {
+    /// Stores what was done for `watch`, unless it has another receiver since, or is gone.
+    async fn write(&self, lease: &Lease, watch: &Watch, done: Done) -> Result<DeliveryRecord, StoreError> {
         let key = records::delivery(watch.record.id);
         let now = Utc::now();
         // The lowest digits of a clock are dice enough to spread retries.
@@ -69,16 +96,17 @@ impl WatchesInner {
         let mut delivery = watch.delivery.clone();
         for _ in 0..TRIES {
             let Some(present) = self.load(&[watch.record.id]).await?.pop() else { return Ok(delivery) };
-            if present.record.url != watch.record.url {
+            if !present.is_still(watch) {
                 // What one receiver answered, such as its consent, is nothing that another one said.
                 return Ok(present.delivery);
             }
             let known = self.store.read(&key).await?;
             delivery = known.value.unwrap_or_default();
             let mut batch = present.if_unchanged(Batch::new().if_leased(lease))?.if_unchanged(&key, known.revision);
-            match &tried {
-                None => delivery.confirmed = true,
-                Some(tried @ Tried { attempt, outcome }) => {
+            match &done {
+                Done::Agreed => delivery.confirmed = true,
+                Done::Replayed(over) => delivery.replay = delivery.replay.filter(|replay| replay != over),
+                Done::Tried(tried @ Tried { attempt, outcome }, replay) => {
                     let (owner, receiver) = (&watch.record.owner, watch.record.url.as_deref().and_then(receiver));
                     let receiver = receiver.filter(|_| attempt.seq.is_none()).unwrap_or_default();
                     match outcome {
@@ -90,14 +118,14 @@ impl WatchesInner {
                             batch = batch.put_expiring(&asked, &count, keep)?;
                         }
                     }
-                    delivery.tried(attempt.clone(), *outcome, now, dice);
+                    delivery.tried((attempt.clone(), *replay), *outcome, (now, dice));
                 }
             }
             if self.store.commit(batch.put(&key, &delivery)?).await? {
                 break;
             }
         }
-        if let Some(Tried { attempt, outcome }) = &tried {
+        if let Done::Tried(Tried { attempt, outcome }, _) = &done {
             let label = match outcome {
                 Outcome::Taken => "delivered",
                 Outcome::Gone => "gone",

@@ -1,16 +1,17 @@
-//! One group of watches, evaluated together: their wallets are read at one block of each chain with shared requests,
+//! One sweep: the watches that are due, evaluated together: their wallets are read at one block of each chain with shared requests,
 //! and each watch's new state is stored in one write with its events.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 
 use crate::{
     event::Told,
     evidence::Fields,
-    group::GroupReading,
+    past,
     records::{self, Ended, EventRecord, StateRecord},
     series::{Round, TriggerState},
+    sweep::SweepReading,
     told::{EndedEvent, MovedEvent, TestEvent},
     watches::{Watch, WatchesInner},
 };
@@ -39,14 +40,14 @@ pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError>
 }
 
 impl WatchesInner {
-    /// Evaluates `group`, in order.
+    /// Evaluates the watches of a sweep, in order.
     ///
     /// # Errors
     /// The store's failure.
-    pub(crate) async fn evaluate(&self, lease: &Lease, group: &[Watch]) -> Result<Vec<Evaluated>, StoreError> {
+    pub(crate) async fn evaluate(&self, lease: &Lease, due: &[Watch]) -> Result<Vec<Evaluated>, StoreError> {
         let now = Utc::now();
         let (mut active, mut evaluated) = (Vec::new(), HashMap::new());
-        for watch in group {
+        for watch in due {
             let id = watch.record.id;
             let lapse = self.lapse(&watch.record).await?;
             if watch.record.until <= now || watch.state.ended_at.is_some() {
@@ -65,7 +66,7 @@ impl WatchesInner {
         for (watch, address) in active.into_iter().zip(&read.addresses) {
             evaluated.insert(watch.record.id, self.evaluate_one(lease, watch, address, &read).await?);
         }
-        Ok(group.iter().filter_map(|watch| evaluated.remove(&watch.record.id)).collect())
+        Ok(due.iter().filter_map(|watch| evaluated.remove(&watch.record.id)).collect())
     }
 
     async fn evaluate_one(
@@ -73,7 +74,7 @@ impl WatchesInner {
         lease: &Lease,
         watch: &Watch,
         address: &Result<Address, String>,
-        read: &GroupReading,
+        read: &SweepReading,
     ) -> Result<Evaluated, StoreError> {
         let record = &watch.record;
         let mut state = watch.state.clone();
@@ -82,6 +83,8 @@ impl WatchesInner {
         let found = address.as_ref().ok().copied();
         let told = Told { watch: record, address: found.or(state.address), now: read.now };
         if state.generation != record.generation || state.triggers.len() != record.triggers.len() {
+            state.replace_triggers();
+            state.of = record.triggers.clone();
             state.triggers = vec![TriggerState::default(); record.triggers.len()];
             state.generation = record.generation;
         }
@@ -89,14 +92,16 @@ impl WatchesInner {
             let (before, after, source) = (before.to_string(), after.to_string(), told.source(state.next));
             events.push(told.event(state.next, "moved", MovedEvent { source, before, after }));
             state.next += 1;
-            state.triggers.fill(TriggerState::default());
+            state.replace_triggers();
         }
         if state.address != found.or(state.address) {
             state.exposure = None;
         }
         state.address = found.or(state.address);
         state.exposure = found.and_then(|address| read.exposure(address)).or(state.exposure);
-        let mut settled = Vec::new();
+        let past = past::settle(&mut state.past, &read.facts, &mut state.next);
+        let mut settled = past.settled;
+        events.extend(past.retracted.iter().map(|(trigger, change)| told.of(trigger, change, Fields::new())));
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
             let readings = read.readings(record, (trigger, of_trigger), address);
             let round = Round {
@@ -107,7 +112,7 @@ impl WatchesInner {
                 fires_at_once: record.fires_at_once,
                 chains: &read.facts,
             };
-            let observed = of_trigger.observe(trigger, &round, &mut state.next);
+            let observed = of_trigger.observe(trigger, &round, &mut state.past, &mut state.next);
             settled.extend(observed.settled);
             let mut changes = observed.changes;
             if let Some(found) = found {
@@ -145,7 +150,9 @@ impl WatchesInner {
         for seq in settled {
             if let Some(mut event) = self.store.get(&records::event(id, seq)).await? {
                 event.settle();
-                batch = batch.put_expiring(&records::event(id, seq), &event, self.settings.keep)?;
+                let age = (Utc::now() - event.at).to_std().unwrap_or_default();
+                let rest = self.settings.keep.saturating_sub(age).max(Duration::from_secs(1));
+                batch = batch.put_expiring(&records::event(id, seq), &event, rest)?;
             }
         }
         if !self.store.commit(batch).await? {

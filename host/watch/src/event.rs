@@ -91,7 +91,7 @@ impl Told<'_> {
             }
             What::Retracted { seq: retracted, series, after } => {
                 let retracts = event_id(self.watch.id, *retracted);
-                let (of, after) = (of(series), Shown::new(measure, after));
+                let (of, after) = (of(series), after.as_ref().map(|after| Shown::new(measure, after)));
                 self.event(seq, "retracted", RetractedEvent { source, of, retracts, after })
             }
         }

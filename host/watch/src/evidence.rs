@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    group::GroupReading,
     market::MarketName,
     measures::ScoreReading,
     records::WatchRecord,
     series::{Change, What},
+    sweep::SweepReading,
     trigger::{Limit, Measure, Trigger},
     watches::WatchesInner,
     way_back::way_back,
@@ -35,7 +35,7 @@ impl WatchesInner {
         watch: &WatchRecord,
         trigger: &Trigger,
         change: &Change,
-        (address, read): (Address, &GroupReading),
+        (address, read): (Address, &SweepReading),
     ) -> Result<Fields, StoreError> {
         let mut fields = Fields::new();
         let is_of_value = matches!(

@@ -15,7 +15,7 @@ use assay_store::{Batch, Revision, StoreError};
 /// Watches of a group that are removed at the same time.
 const TOGETHER: usize = 16;
 /// A count that is never reached.
-const NO_LIMIT: u64 = 1 << 53;
+pub(crate) const NO_LIMIT: u64 = 1 << 53;
 
 /// A wallet to add to a group.
 #[derive(Debug, Clone)]
@@ -95,8 +95,11 @@ impl Watches {
     pub(crate) async fn enlist(&self, group: &Watch, new: &[NewMember]) -> Result<Vec<Uuid>, WatchError> {
         let (record, owner) = (&group.record, group.record.owner.as_str());
         let (count, max, most) = (new.len() as u64, self.settings().max, self.settings().max_per_key);
-        let mut batch = Batch::new()
-            .if_unchanged(&records::watch(record.id), Revision::of(&records::watch(record.id), record)?)
+        if group.state.ended_at.is_some() {
+            return Err(WatchError::Ended);
+        }
+        let mut batch = group
+            .unless_changed(Batch::new())?
             .take(&records::count(), count, max)
             .take(&records::own_count(owner), count, most)
             .take(&records::member_count(record.id), count, NO_LIMIT);

@@ -39,16 +39,20 @@ const SENDING_OF_OWNER: usize = 4;
 /// Requests that are read at once.
 const REQUESTS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(500).expect("is not zero");
 
-/// The watches of a group after their evaluation.
-type EvaluatedGroup = Result<Vec<(Uuid, Evaluated)>, StoreError>;
+/// A watch after its evaluation, which began in this epoch.
+struct Swept {
+    id: Uuid,
+    epoch: u64,
+    evaluated: Evaluated,
+}
 
 /// The watches of the host that holds the lease.
 struct Leader<'a> {
     watches: &'a Watches,
     lease: &'a Lease,
     entries: BTreeMap<Uuid, Entry>,
-    /// The group that is being evaluated; at most one, so that reads of watches leave room for those of requests.
-    evaluating: FuturesUnordered<BoxFuture<'a, EvaluatedGroup>>,
+    /// The sweep in progress; at most one, so that reads of watches leave room for those of requests.
+    evaluating: FuturesUnordered<BoxFuture<'a, Result<Vec<Swept>, StoreError>>>,
     sending: FuturesUnordered<BoxFuture<'a, Sent>>,
     /// Receivers to which a delivery is in progress.
     busy: HashSet<String>,
@@ -67,7 +71,8 @@ struct Entry {
     suspended: Option<Lapse>,
     /// There was no event to deliver when it was last looked for.
     idle: bool,
-    /// Changes with every new event and every request of the owner: what a delivery began with may be old at its end.
+    /// Changes with every new event and every request of the owner: what an evaluation or a delivery began with may be
+    /// old at its end.
     epoch: u64,
 }
 
@@ -85,6 +90,12 @@ impl Entry {
         let due = due(&watch.record, &watch.state);
         Self { watch, due, suspended: None, idle: false, epoch }
     }
+}
+
+/// Those whose deliveries share [`SENDING_OF_OWNER`]. All payers without a key do: each of their watches has its own
+/// owner.
+fn lane(record: &WatchRecord) -> &str {
+    if record.paid_until.is_some() { &record.by } else { &record.owner }
 }
 
 /// When a watch is evaluated next.
@@ -173,7 +184,7 @@ impl<'a> Leader<'a> {
             let Some(id) = key.split('/').next().and_then(|id| id.parse::<Uuid>().ok()) else { continue };
             self.reload(id).await?;
             if request == RequestRecord::Test
-                && let Some(entry) = self.entries.get(&id)
+                && let Some(entry) = self.entries.get(&id).filter(|entry| entry.watch.state.ended_at.is_none())
             {
                 let evaluated = inner.test_event(self.lease, &entry.watch).await?;
                 if matches!(evaluated, Evaluated::Changed) {
@@ -208,7 +219,7 @@ impl<'a> Leader<'a> {
         Ok(())
     }
 
-    /// Starts the group of watches that are due the longest, unless one is being evaluated.
+    /// Starts a sweep of the watches that are due the longest, unless one is in progress.
     fn evaluate(&mut self) {
         if !self.evaluating.is_empty() {
             return;
@@ -216,27 +227,34 @@ impl<'a> Leader<'a> {
         let now = Utc::now();
         let mut due: Vec<_> = self.entries.values().filter(|entry| entry.due <= now).collect();
         due.sort_by_key(|entry| entry.due);
-        let (mut subjects, mut group) = (HashSet::new(), Vec::new());
+        let (mut subjects, mut swept, mut begun) = (HashSet::new(), Vec::new(), Vec::new());
         for entry in due {
             let subject = entry.watch.record.subject.as_str();
             if subjects.contains(subject) || subjects.len() < self.watches.settings().batch {
                 subjects.insert(subject);
-                group.push(entry.watch.clone());
+                swept.push(entry.watch.clone());
+                begun.push((entry.watch.record.id, entry.epoch));
             }
         }
-        if group.is_empty() {
+        if swept.is_empty() {
             return;
         }
         let (inner, lease) = (&self.watches.0, self.lease);
         let work = async move {
-            let ids: Vec<Uuid> = group.iter().map(|watch| watch.record.id).collect();
-            Ok(ids.into_iter().zip(inner.evaluate(lease, &group).await?).collect())
+            let evaluated = inner.evaluate(lease, &swept).await?.into_iter();
+            let swept = begun.into_iter().zip(evaluated);
+            Ok(swept.map(|((id, epoch), evaluated)| Swept { id, epoch, evaluated }).collect())
         };
         self.evaluating.push(work.boxed());
     }
 
-    async fn evaluated(&mut self, evaluated: Vec<(Uuid, Evaluated)>) -> Result<(), StoreError> {
-        for (id, evaluated) in evaluated {
+    async fn evaluated(&mut self, swept: Vec<Swept>) -> Result<(), StoreError> {
+        for Swept { id, epoch, evaluated } in swept {
+            // A request was taken meanwhile: the state that the evaluation began with is not the last one.
+            if self.entries.get(&id).is_some_and(|entry| entry.epoch != epoch) {
+                self.reload(id).await?;
+                continue;
+            }
             match evaluated {
                 Evaluated::Stored { state, told } => {
                     if let Some(entry) = self.entries.get_mut(&id) {
@@ -286,7 +304,7 @@ impl<'a> Leader<'a> {
             if self.sending.len() >= SENDING {
                 return;
             }
-            let of_owner = self.sending_of.entry(record.owner.clone()).or_default();
+            let of_owner = self.sending_of.entry(lane(record).to_owned()).or_default();
             if *of_owner >= SENDING_OF_OWNER || !self.busy.insert(receiver.clone()) {
                 continue;
             }
@@ -295,7 +313,8 @@ impl<'a> Leader<'a> {
             let (inner, lease, watch, epoch) = (&self.watches.0, self.lease, entry.watch.clone(), entry.epoch);
             let work = async move {
                 let delivered = inner.deliver(lease, &watch).await;
-                Sent { id: watch.record.id, owner: watch.record.owner, epoch, receiver, delivered }
+                let owner = lane(&watch.record).to_owned();
+                Sent { id: watch.record.id, owner, epoch, receiver, delivered }
             };
             self.sending.push(work.boxed());
         }

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`trigger`], [`market`] | the measures and bounds of a watch |
 //! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
-//! | [`series`], `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; when it is stored |
-//! | `group`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
+//! | [`series`], `past`, `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; when it is stored |
+//! | `sweep`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
 //! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
@@ -26,13 +26,13 @@ mod evaluate;
 mod event;
 mod evidence;
 mod exposure;
-mod group;
 mod group_bodies;
 mod groups;
 mod leader;
 mod load;
 pub mod market;
 mod measures;
+mod past;
 mod portfolio;
 pub mod reading;
 mod records;
@@ -44,6 +44,7 @@ pub mod secret;
 mod sender;
 pub mod series;
 mod summary;
+mod sweep;
 mod told;
 pub mod trigger;
 mod unsaved;

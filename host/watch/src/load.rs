@@ -9,10 +9,11 @@ use std::{
 use uuid::Uuid;
 
 use crate::{
-    records::{self, Course, MEMBERS, WatchRecord},
+    evaluate::guarded,
+    records::{self, MEMBERS, WatchRecord},
     watches::{Watch, WatchesInner},
 };
-use assay_store::{Batch, Family, Lease, StoreError};
+use assay_store::{Family, Lease, StoreError};
 
 /// Entries of a list that are read at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
@@ -86,28 +87,32 @@ impl WatchesInner {
     }
 
     async fn follow_course(&self, lease: &Lease, watch: &mut Watch) -> Result<(), StoreError> {
-        let (key, course) = (records::delivery(watch.record.id), watch.record.course);
+        let (id, key) = (watch.record.id, records::delivery(watch.record.id));
         for _ in 0..TRIES {
             let known = self.store.read(&key).await?;
             let mut delivery = known.value.unwrap_or_default();
-            if delivery.course != course {
-                let Course { receivers, .. } = delivery.course;
-                if receivers != course.receivers {
+            if delivery.course != watch.record.course {
+                if delivery.course.receivers != watch.record.course.receivers {
                     // A new receiver must agree, and begins with the next event.
                     delivery.confirmed = false;
                     (delivery.through, delivery.replay) = (watch.state.next.saturating_sub(1), None);
                 }
                 delivery.resume();
-                delivery.course = course;
-                let batch = Batch::new().if_leased(lease).if_unchanged(&key, known.revision).put(&key, &delivery)?;
+                delivery.course = watch.record.course;
+                let batch = guarded(watch, lease)?.if_unchanged(&key, known.revision).put(&key, &delivery)?;
                 if !self.store.commit(batch).await? {
+                    match self.load(&[id]).await?.pop() {
+                        Some(present) => *watch = present,
+                        // Removed, which a request tells.
+                        None => return Ok(()),
+                    }
                     continue;
                 }
             }
             watch.delivery = delivery;
             return Ok(());
         }
-        // The next change of the watch, or the next host, finds it again.
+        // Nothing is delivered until the next change of the watch, or the next host, finds it again.
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::{exposure::Exposure, secret::WebhookSecret, series::TriggerState, trigger::Trigger};
+use crate::{exposure::Exposure, past::PastEvent, secret::WebhookSecret, series::TriggerState, trigger::Trigger};
 use assay_domain::{Address, Time};
 use assay_store::{Batch, Family, Key, Revision, StoreError};
 
@@ -54,6 +54,11 @@ pub(crate) fn request(id: Uuid, nonce: Uuid) -> Key<RequestRecord> {
 /// characters.
 pub(crate) fn own_prefix(owner: &str) -> String {
     format!("{}/", hex::encode(Sha256::digest(owner)))
+}
+
+/// The owner of the watch that has this token.
+pub(crate) fn payer(token: &str) -> String {
+    format!("x402:{}", hex::encode(Sha256::digest(token)))
 }
 
 /// The entry of a watch or a group in the list of its key.
@@ -145,9 +150,9 @@ pub(crate) struct WatchRecord {
     pub fires_at_once: bool,
     pub url: Option<String>,
     pub secret: WebhookSecret,
-    /// The secret before the last rotation, which signs too until then.
-    #[serde(default)]
-    pub previous: Option<(WebhookSecret, Time)>,
+    /// Secrets that were replaced, each of which signs too until then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<(WebhookSecret, Time)>,
     /// Events of a score have its signed statement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub statement: bool,
@@ -155,6 +160,9 @@ pub(crate) struct WatchRecord {
     pub paused: bool,
     pub created_at: Time,
     pub until: Time,
+    /// The end of the terms that a payment without a key has bought; absent for the watch of a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paid_until: Option<Time>,
     #[serde(default, skip_serializing_if = "Role::is_single")]
     pub role: Role,
     /// The owner's own words for the wallet.
@@ -213,10 +221,10 @@ impl WatchRecord {
     /// A watch of `group` as it is evaluated.
     pub(crate) fn of_group(self, group: &Self) -> Self {
         let Self { triggers, generation, every, fires_at_once, statement, .. } = group.clone();
-        let Self { url, secret, previous, until, course, .. } = group.clone();
+        let Self { url, secret, replaced, until, course, .. } = group.clone();
         let paused = self.paused || group.paused;
         let own = Self { triggers, generation, every, fires_at_once, statement, ..self };
-        Self { url, secret, previous, until, course, paused, ..own }
+        Self { url, secret, replaced, until, course, paused, ..own }
     }
 }
 
@@ -228,6 +236,12 @@ pub(crate) struct StateRecord {
     pub address: Option<Address>,
     pub evaluated_at: Option<Time>,
     pub triggers: Vec<TriggerState>,
+    /// What `triggers` has the states of.
+    #[serde(default)]
+    pub of: Vec<Trigger>,
+    /// Events of states that were replaced, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<PastEvent>,
     /// The number of the next event, from 1.
     pub next: u64,
     pub ended_at: Option<Time>,
@@ -260,6 +274,13 @@ impl Ended {
 }
 
 impl StateRecord {
+    /// Lets the state of each trigger begin anew.
+    pub(crate) fn replace_triggers(&mut self) {
+        for (trigger, state) in self.of.iter().zip(&mut self.triggers) {
+            state.begin_anew(trigger, &mut self.past);
+        }
+    }
+
     /// Its revision in the store.
     pub(crate) fn revision(&self, id: Uuid) -> Result<Revision, StoreError> {
         // The state of a watch that was never evaluated is not stored.

@@ -39,18 +39,29 @@ impl DeliveryRecord {
         self.stopped.is_none() && self.next_at.is_none_or(|at| at <= now)
     }
 
-    /// After an attempt at `now`. `dice`, from 0 to 1, decides the jitter.
-    pub(crate) fn tried(&mut self, attempt: AttemptRecord, outcome: Outcome, now: Time, dice: f64) {
+    /// After an attempt at `now`, which was of `replay` if that is given. `dice`, from 0 to 1, decides the jitter.
+    ///
+    /// The record may have changed since the attempt began: a replay that was requested meanwhile begins at its own
+    /// first event.
+    pub(crate) fn tried(
+        &mut self,
+        (attempt, replay): (AttemptRecord, Option<(u64, u64)>),
+        outcome: Outcome,
+        (now, dice): (Time, f64),
+    ) {
         match outcome {
             Outcome::Taken => {
                 (self.attempts, self.next_at) = (0, None);
-                match (attempt.seq, self.replay) {
-                    (Some(seq), Some((_, to))) => {
-                        self.replay = (seq < to).then_some((seq + 1, to));
-                        self.through = self.through.max(seq);
-                    }
-                    (Some(seq), None) => self.through = self.through.max(seq),
+                match (attempt.seq, replay) {
                     (None, _) => self.confirmed = true,
+                    (Some(seq), None) => self.through = self.through.max(seq),
+                    (Some(seq), Some((_, to))) => {
+                        if self.replay == replay {
+                            self.replay = (seq < to).then_some((seq + 1, to));
+                        }
+                        // Events before it may not have been delivered.
+                        self.through += u64::from(seq == self.through + 1);
+                    }
                 }
             }
             Outcome::Gone => self.stopped = Some(Stopped::Gone),
@@ -97,7 +108,7 @@ mod tests {
             let (mut record, mut now, mut tries) = (DeliveryRecord::default(), time_from_unix(NOW), 0);
             while record.stopped.is_none() {
                 assert!(record.is_due(now));
-                record.tried(attempt(Some(1)), Outcome::Failed(None), now, dice);
+                record.tried((attempt(Some(1)), None), Outcome::Failed(None), (now, dice));
                 tries += 1;
                 now = record.next_at.unwrap_or(now);
             }
@@ -113,7 +124,8 @@ mod tests {
     fn a_receiver_that_asks_for_time_gets_it_up_to_a_day() {
         let wait = |asked| {
             let mut record = DeliveryRecord::default();
-            record.tried(attempt(Some(1)), Outcome::Failed(Some(Duration::from_secs(asked))), time_from_unix(NOW), 0.5);
+            let outcome = Outcome::Failed(Some(Duration::from_secs(asked)));
+            record.tried((attempt(Some(1)), None), outcome, (time_from_unix(NOW), 0.5));
             (record.next_at.unwrap() - time_from_unix(NOW)).num_seconds()
         };
         assert_eq!([wait(0), wait(120), wait(1_000_000)], [5, 120, 86_400]);
@@ -124,7 +136,7 @@ mod tests {
         let (mut record, mut now) = (DeliveryRecord::default(), time_from_unix(NOW));
         for _ in 0..3 {
             assert!(record.is_due(now));
-            record.tried(attempt(None), Outcome::Failed(None), now, 0.5);
+            record.tried((attempt(None), None), Outcome::Failed(None), (now, 0.5));
             now = record.next_at.unwrap_or(now);
         }
         assert_eq!((record.stopped, record.confirmed), (Some(Stopped::Failing), false));
@@ -133,7 +145,7 @@ mod tests {
     #[test]
     fn gone_ends_it() {
         let mut record = DeliveryRecord::default();
-        record.tried(attempt(Some(1)), Outcome::Gone, time_from_unix(NOW), 0.5);
+        record.tried((attempt(Some(1)), None), Outcome::Gone, (time_from_unix(NOW), 0.5));
         assert!(!record.is_due(time_from_unix(NOW + 1_000_000)));
     }
 
@@ -143,16 +155,38 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..4 {
             sent.push(record.next());
-            record.tried(attempt(Some(record.next())), Outcome::Taken, time_from_unix(NOW), 0.5);
+            let sent = (attempt(Some(record.next())), record.replay);
+            record.tried(sent, Outcome::Taken, (time_from_unix(NOW), 0.5));
         }
         assert_eq!((sent, record.through), (vec![2, 3, 6, 7], 7));
+    }
+
+    #[test]
+    fn a_replay_of_events_that_are_still_to_come_skips_none_before_them() {
+        let mut record = DeliveryRecord { through: 5, replay: Some((7, 8)), ..DeliveryRecord::default() };
+        let mut sent = Vec::new();
+        for _ in 0..5 {
+            sent.push(record.next());
+            let attempt = (attempt(Some(record.next())), record.replay);
+            record.tried(attempt, Outcome::Taken, (time_from_unix(NOW), 0.5));
+        }
+        assert_eq!(sent, [7, 8, 6, 7, 8]);
+    }
+
+    #[test]
+    fn a_replay_that_was_requested_during_an_attempt_is_whole() {
+        for (of, replay) in [(None, Some((2, 4))), (None, Some((2, 20))), (Some((9, 12)), Some((2, 4)))] {
+            let mut record = DeliveryRecord { through: 8, replay, ..DeliveryRecord::default() };
+            record.tried((attempt(Some(9)), of), Outcome::Taken, (time_from_unix(NOW), 0.5));
+            assert_eq!((record.replay, record.through), (replay, 9));
+        }
     }
 
     #[test]
     fn the_latest_attempts_are_kept() {
         let mut record = DeliveryRecord::default();
         for seq in 1..=50 {
-            record.tried(attempt(Some(seq)), Outcome::Taken, time_from_unix(NOW), 0.5);
+            record.tried((attempt(Some(seq)), None), Outcome::Taken, (time_from_unix(NOW), 0.5));
         }
         assert_eq!((record.latest.len(), record.latest[0].seq), (KEPT, Some(31)));
     }

@@ -11,12 +11,15 @@ use aws_lc_rs::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use assay_domain::Time;
 
 /// Bytes of a secret and of a key.
 const LENGTH: usize = 32;
 const PREFIX: &str = "whsec_";
+/// The beginning of the tokens of payers, which no key of the API has.
+pub(crate) const TOKEN: &str = "watch_";
 
 /// No randomness from the system.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +93,13 @@ impl ServerKey {
     /// `whpk_` and base64.
     pub fn public(&self) -> String {
         format!("whpk_{}", STANDARD.encode(self.0.public_key()))
+    }
+
+    /// The token with which the payer of a watch manages it: always the same for a payment and the secret of its payer.
+    /// Never log it.
+    pub fn token(&self, payment: &str, secret: &str) -> String {
+        let signed = self.0.sign(format!("watch token\n{payment}\n{secret}").as_bytes());
+        format!("{TOKEN}{}", hex::encode(Sha256::digest(signed)))
     }
 
     fn sign(&self, message: &[u8]) -> String {

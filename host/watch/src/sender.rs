@@ -111,8 +111,8 @@ impl WatchesInner {
         (id, kind, body): (&str, &str, &Value),
     ) -> Result<Reply, Barred> {
         let (now, body) = (Utc::now(), body.to_string().into_bytes());
-        let before = watch.previous.as_ref().filter(|(_, until)| *until > now).map(|(secret, _)| secret);
-        let signed = signatures([&watch.secret].into_iter().chain(before), &self.server_key, (id, now, &body));
+        let replaced = watch.replaced.iter().filter(|(_, until)| *until > now).map(|(secret, _)| secret);
+        let signed = signatures([&watch.secret].into_iter().chain(replaced), &self.server_key, (id, now, &body));
         let text = |text: &str| HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
         let source = format!("//{}/watches/{}", self.settings.origin, watch.id);
         let headers = HeaderMap::from_iter([

@@ -3,13 +3,15 @@
 //! - Only a value that was read moves a series; after [`Round::stale_after`] without one the trigger is stale.
 //! - A trigger that fired does not fire again before it has cleared.
 //! - A value by another version of the model is a new baseline and no crossing.
-//! - An event of a block that a reorganisation removed is retracted, unless the new chain shows the same.
+//! - An event of a block that a reorganisation removed is retracted, unless the new chain shows the same. The events
+//!   of a state that was replaced, by other bounds or another address, are retracted in any case.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    past::PastEvent,
     reading::{Liquidated, Reading, Readings, Sample},
     trigger::{Measure, Trigger, range_rank},
 };
@@ -81,6 +83,8 @@ pub struct Round<'a> {
 pub struct ChainFacts {
     /// Blocks that are not in their chain any more.
     pub orphaned: HashSet<B256>,
+    /// Blocks of which that is not known: their chain did not answer, or has no block of their number now.
+    pub unknown: HashSet<B256>,
     /// The newest final block of each chain.
     pub settled: HashMap<ChainId, u64>,
 }
@@ -129,11 +133,12 @@ pub enum What {
         after: Sample,
         fired: bool,
     },
-    /// The event `seq` did not happen: its block is not in the chain any more.
+    /// The event `seq` did not happen: its block is not in the chain any more. `after` is absent if the value on the
+    /// new chain is not known.
     Retracted {
         seq: u64,
         series: String,
-        after: Sample,
+        after: Option<Sample>,
     },
 }
 
@@ -151,15 +156,29 @@ enum Turn {
     Cleared,
     Ranged,
     Liquidated(u64),
+    /// The value is by another version of the model.
+    ModelChanged,
+}
+
+impl OpenEvent {
+    /// The event after its state was replaced.
+    fn past(self, trigger: &Trigger, series: &str) -> PastEvent {
+        PastEvent { seq: self.seq, blocks: self.blocks, trigger: trigger.clone(), series: series.to_owned() }
+    }
 }
 
 impl ChainFacts {
-    fn has_orphan(&self, blocks: &[ReadBlock]) -> bool {
+    fn is_unsure_of(&self, blocks: &[ReadBlock]) -> bool {
+        !self.has_orphan(blocks) && blocks.iter().any(|block| self.unknown.contains(&block.hash))
+    }
+
+    pub(crate) fn has_orphan(&self, blocks: &[ReadBlock]) -> bool {
         blocks.iter().any(|block| self.orphaned.contains(&block.hash))
     }
 
-    fn are_final(&self, blocks: &[ReadBlock]) -> bool {
-        blocks.iter().all(|block| self.settled.get(&block.chain_id).is_some_and(|settled| block.number <= *settled))
+    pub(crate) fn are_final(&self, blocks: &[ReadBlock]) -> bool {
+        let is_final = |block: &ReadBlock| self.settled.get(&block.chain_id).is_some_and(|last| block.number <= *last);
+        blocks.iter().all(|block| is_final(block) && !self.unknown.contains(&block.hash))
     }
 }
 
@@ -169,17 +188,42 @@ impl TriggerState {
         self.series.values().flat_map(|series| &series.open).flat_map(|event| &event.blocks)
     }
 
-    /// Moves the state by one evaluation. `next` is the number of the next event.
-    pub fn observe(&mut self, trigger: &Trigger, round: &Round<'_>, next: &mut u64) -> Observed {
+    /// Replaces the state by a new one. Its events that may still be reorganised remain in `past`.
+    pub(crate) fn begin_anew(&mut self, trigger: &Trigger, past: &mut Vec<PastEvent>) {
+        for (name, series) in std::mem::take(self).series {
+            past.extend(series.open.into_iter().map(|event| event.past(trigger, &name)));
+        }
+    }
+
+    /// Moves the state by one evaluation. `next` is the number of the next event. `past` takes the open events of
+    /// markets that are not read any more.
+    pub(crate) fn observe(
+        &mut self,
+        trigger: &Trigger,
+        round: &Round<'_>,
+        past: &mut Vec<PastEvent>,
+        next: &mut u64,
+    ) -> Observed {
         let mut told = Teller { next, changes: Vec::new() };
         let settled = self.series.values_mut().flat_map(|series| series.settle(round.chains)).collect();
-        self.series.retain(|name, _| round.readings.contains_key(name));
+        let is_read = |name: &String, series: &mut Series| {
+            let is_read = round.readings.contains_key(name);
+            if !is_read {
+                past.extend(series.open.drain(..).map(|event| event.past(trigger, name)));
+            }
+            is_read
+        };
+        self.series.retain(is_read);
         (self.unread, self.nothing) = Default::default();
         for (name, reading) in round.readings {
             match reading {
                 Reading::Unread(why) => _ = self.unread.insert(name.clone(), why.clone()),
                 Reading::Nothing(why) => _ = self.nothing.insert(name.clone(), why.clone()),
                 Reading::Read(sample) => match self.series.get_mut(name) {
+                    // Whether the value clears an event, or the event did not happen, is not known.
+                    Some(series) if series.open.iter().any(|event| round.chains.is_unsure_of(&event.blocks)) => {
+                        self.unread.insert(name.clone(), "the block of an earlier event was not read".to_owned());
+                    }
                     Some(series) => series.observe(name, trigger, sample, round.chains, &mut told),
                     None => {
                         let series = Series::begin(name, trigger, sample, round.fires_at_once, &mut told);
@@ -225,10 +269,14 @@ impl Teller<'_> {
 impl Series {
     fn begin(name: &str, trigger: &Trigger, sample: &Sample, fires: bool, told: &mut Teller<'_>) -> Self {
         let fired = trigger.limit.is_some_and(|limit| limit.fires(sample.value));
+        // Only a range and a count stand.
+        let stands = sample.value.filter(|_| trigger.limit.is_none());
+        let mut begun = Self { last: sample.clone(), fired: false, stands, left: None, open: Vec::new() };
         if fired && fires {
-            told.tell(What::Crossed { series: name.to_owned(), before: None, after: sample.clone() });
+            let seq = told.tell(What::Crossed { series: name.to_owned(), before: None, after: sample.clone() });
+            begun.keep(seq, sample);
         }
-        Self { last: sample.clone(), fired, stands: sample.value, left: None, open: Vec::new() }
+        Self { fired, ..begun }
     }
 
     /// Forgets events of final blocks, and returns their numbers.
@@ -241,17 +289,12 @@ impl Series {
     }
 
     fn observe(&mut self, name: &str, trigger: &Trigger, sample: &Sample, chains: &ChainFacts, told: &mut Teller<'_>) {
-        if sample.version != self.last.version {
-            let before = std::mem::replace(self, Self::begin(name, trigger, sample, false, told)).last;
-            told.tell(What::ModelChanged { before, after: sample.clone(), fired: self.fired });
-            return;
-        }
         match trigger.measure {
             Measure::Liquidation => self.uncount(name, sample, told),
             _ => self.reorganise(name, trigger, sample, chains, told),
         }
         if let Some(turn) = self.turn(trigger, sample) {
-            self.make(turn, name, sample, told);
+            self.make(turn, name, (trigger, sample), told);
         }
         self.last = sample.clone();
     }
@@ -275,8 +318,10 @@ impl Series {
             left: earliest.left,
             open: std::mem::take(&mut self.open),
         };
+        // A value by another version does not show what the version of the event would have.
         if let [event] = gone.as_mut_slice()
-            && restored.after(restored.turn(trigger, sample), sample) == (self.fired, self.stands)
+            && sample.version == self.last.version
+            && restored.after(restored.turn(trigger, sample), (trigger, sample)) == (self.fired, self.stands)
         {
             event.blocks.clone_from(&sample.blocks);
             restored.open.append(&mut gone);
@@ -284,7 +329,8 @@ impl Series {
             return;
         }
         for event in gone.iter().rev() {
-            told.tell(What::Retracted { seq: event.seq, series: name.to_owned(), after: sample.clone() });
+            let (seq, series, after) = (event.seq, name.to_owned(), Some(sample.clone()));
+            told.tell(What::Retracted { seq, series, after });
         }
         *self = restored;
     }
@@ -296,12 +342,16 @@ impl Series {
                 self.stands = sample.value;
                 return;
             };
-            told.tell(What::Retracted { seq: event.seq, series: name.to_owned(), after: sample.clone() });
+            let (seq, series, after) = (event.seq, name.to_owned(), Some(sample.clone()));
+            told.tell(What::Retracted { seq, series, after });
             self.stands = event.stands;
         }
     }
 
     fn turn(&self, trigger: &Trigger, sample: &Sample) -> Option<Turn> {
+        if sample.version != self.last.version {
+            return Some(Turn::ModelChanged);
+        }
         match (trigger.measure, trigger.limit) {
             (_, Some(limit)) if self.fired => limit.clears(sample.value).then_some(Turn::Cleared),
             (_, Some(limit)) => limit.fires(sample.value).then_some(Turn::Crossed),
@@ -330,16 +380,21 @@ impl Series {
     }
 
     /// `fired` and `stands` after `turn`.
-    fn after(&self, turn: Option<Turn>, sample: &Sample) -> (bool, Option<f64>) {
+    fn after(&self, turn: Option<Turn>, (trigger, sample): (&Trigger, &Sample)) -> (bool, Option<f64>) {
         match turn {
             None => (self.fired, self.stands),
             Some(Turn::Crossed) => (true, self.stands),
             Some(Turn::Cleared) => (false, self.stands),
             Some(Turn::Ranged | Turn::Liquidated(_)) => (self.fired, sample.value),
+            // A new baseline.
+            Some(Turn::ModelChanged) => {
+                let fired = trigger.limit.is_some_and(|limit| limit.fires(sample.value));
+                (fired, sample.value.filter(|_| trigger.limit.is_none()))
+            }
         }
     }
 
-    fn make(&mut self, turn: Turn, name: &str, sample: &Sample, told: &mut Teller<'_>) {
+    fn make(&mut self, turn: Turn, name: &str, (trigger, sample): (&Trigger, &Sample), told: &mut Teller<'_>) {
         let (series, before, after) = (name.to_owned(), self.last.clone(), sample.clone());
         if let Turn::Liquidated(count) = turn {
             // The oldest first.
@@ -352,18 +407,21 @@ impl Series {
             }
             return;
         }
+        let (fired, stands) = self.after(Some(turn), (trigger, sample));
         let what = match turn {
             Turn::Crossed => What::Crossed { series, before: Some(before), after },
             Turn::Ranged => What::RangeChanged { before, after },
+            Turn::ModelChanged => What::ModelChanged { before, after, fired },
             Turn::Cleared | Turn::Liquidated(_) => What::Cleared { series, before, after },
         };
         let seq = told.tell(what);
         self.keep(seq, sample);
-        let before = self.stands;
-        (self.fired, self.stands) = self.after(Some(turn), sample);
-        if turn == Turn::Ranged {
-            self.left = before;
-        }
+        self.left = match turn {
+            Turn::Ranged => self.stands,
+            Turn::ModelChanged => None,
+            _ => self.left,
+        };
+        (self.fired, self.stands) = (fired, stands);
     }
 
     /// Remembers how to retract the event `seq`.

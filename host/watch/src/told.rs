@@ -225,8 +225,8 @@ pub(crate) struct RetractedEvent {
     pub of: OfTrigger,
     /// Id of the event that did not happen.
     pub retracts: String,
-    /// The value on the new chain.
-    pub after: Shown,
+    /// The value on the new chain; null if the watch has got other bounds or another address since.
+    pub after: Option<Shown>,
 }
 
 /// `watch.moved`.

@@ -78,7 +78,7 @@ mod tests {
         let stale_after = TimeDelta::minutes(10);
         let round = Round { readings: &readings, now, since, stale_after, fires_at_once: false, chains: &chains };
         let mut next = state.next;
-        state.triggers[0].observe(&TRIGGER, &round, &mut next);
+        state.triggers[0].observe(&TRIGGER, &round, &mut Vec::new(), &mut next);
         StateRecord { next, evaluated_at: Some(now), ..state }
     }
 

@@ -8,6 +8,8 @@ use uuid::Uuid;
 
 use crate::{
     config,
+    event::moment,
+    groups::NO_LIMIT,
     market::MarketName,
     records::{
         self, Course, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, Role, StateRecord, WatchRecord,
@@ -17,8 +19,9 @@ use crate::{
     trigger::{Measure, Trigger},
 };
 use assay_access::Access;
-use assay_domain::{ChainId, Time};
+use assay_domain::{B256, ChainId, PaymentId, Time};
 use assay_evm::guarded::Guarded;
+use assay_payment::spend;
 use assay_rollout::cards::Cards;
 use assay_score::{Scoring, attestation::Attestor};
 use assay_store::{Batch, Revision, Store, StoreError};
@@ -141,10 +144,11 @@ impl NewWatch {
             statement,
             url,
             secret: WebhookSecret::generate()?,
-            previous: None,
+            replaced: Vec::new(),
             paused: false,
             created_at: Utc::now(),
             until,
+            paid_until: None,
             role,
             label,
             course: Course::default(),
@@ -169,6 +173,14 @@ pub(crate) enum WatchError {
     InGroup(Uuid),
     #[error("The watch had {0} test events within a day, as many as it may have; wait, or replay one of them")]
     Tested(u32),
+    #[error("The secret was replaced {0} times within a day, and all of them still sign; wait")]
+    Rotated(usize),
+    #[error("The watch has no such event yet: its last one is {0}")]
+    NotYet(u64),
+    #[error("The events before number {before} are not kept any more; replay later ones")]
+    NotKept { before: u64 },
+    #[error("The watch is paid until {}; pay for another one", moment(*.0))]
+    PaidUntil(Time),
     #[error("The watch was changed at the same time; try again")]
     Contended,
     #[error(transparent)]
@@ -192,6 +204,12 @@ async fn server_key(store: &Store) -> Result<ServerKey, WatchError> {
         StoreError::Failed { reason: "the record watch-signing-key is not a key of 64 hexadecimal digits".into() }
             .into()
     })
+}
+
+/// Adds a new watch to `batch`.
+fn added(batch: Batch, record: &WatchRecord) -> Result<Batch, StoreError> {
+    let batch = batch.put(&records::watch(record.id), record)?.put(&records::own(record), &record.id)?;
+    requested(batch, record.id, &RequestRecord::Changed)
 }
 
 impl Watches {
@@ -263,17 +281,44 @@ impl Watches {
     pub(crate) async fn create(&self, new: NewWatch) -> Result<Watch, WatchError> {
         let record = new.record()?;
         let (max, most) = (self.settings().max, self.settings().max_per_key);
-        let batch = Batch::new()
-            .take(&records::count(), 1, max)
-            .take(&records::own_count(&record.owner), 1, most)
-            .put(&records::watch(record.id), &record)?
-            .put(&records::own(&record), &record.id)?;
-        if !self.0.store.commit(requested(batch, record.id, &RequestRecord::Changed)?).await? {
+        let batch = Batch::new().take(&records::count(), 1, max).take(&records::own_count(&record.owner), 1, most);
+        if !self.0.store.commit(added(batch, &record)?).await? {
             let own = self.0.store.get(&records::own_count(&record.owner)).await?.unwrap_or_default();
             return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
         }
         self.0.requested.notify_one();
         Ok(Watch::new(record, None))
+    }
+
+    /// # Errors
+    /// [`WatchError::ServerFull`].
+    pub(crate) async fn require_room(&self) -> Result<(), WatchError> {
+        let (known, max) = (self.0.store.get(&records::count()).await?, self.settings().max);
+        if known.unwrap_or_default() < max { Ok(()) } else { Err(WatchError::ServerFull(max)) }
+    }
+
+    /// Creates the watch that a settled payment buys for the request with this digest, in the write that spends the
+    /// payment. It may be one more than `watches.max`: it is paid. `None` if the payment has bought something meanwhile.
+    ///
+    /// # Errors
+    /// [`WatchError`].
+    pub(crate) async fn create_paid(
+        &self,
+        (new, terms): (NewWatch, u32),
+        payment: &PaymentId,
+        digest: B256,
+    ) -> Result<Option<Watch>, WatchError> {
+        let mut record = new.record()?;
+        record.paid_until = Some(record.created_at + TERM * i32::try_from(terms).unwrap_or(i32::MAX));
+        let batch =
+            Batch::new().take(&records::count(), 1, NO_LIMIT).take(&records::own_count(&record.owner), 1, NO_LIMIT);
+        let batch = added(batch, &record)?;
+        let Some(spent) = spend(&self.0.store, batch, payment, digest, record.id).await? else { return Ok(None) };
+        if !self.0.store.commit(spent.batch).await? {
+            return Ok(None);
+        }
+        self.0.requested.notify_one();
+        Ok(Some(Watch::new(record, None)))
     }
 
     /// The watch or the group of `owner` with this id.

@@ -2,6 +2,7 @@
 //! endpoints, receivers and the server itself.
 
 mod attacks;
+mod changes;
 mod crash;
 mod delivery;
 mod evidence;

@@ -16,6 +16,7 @@ mod refusals;
 mod statements;
 mod unkeyed;
 mod variants;
+mod watches;
 
 use assay_tests::{
     payment::{Till, decode},

@@ -73,7 +73,7 @@ pub const PAYMENT_HEADERS: [&str; 2] = ["X-PAYMENT", "PAYMENT-SIGNATURE"];
 
 /// Whether `request` presents a payment in place of a key.
 fn is_payment(route: &Route, request: &Request) -> bool {
-    matches!(route.price(), Some(PriceClass::Submission | PriceClass::Attestation))
+    matches!(route.price(), Some(PriceClass::Submission | PriceClass::Attestation | PriceClass::Watch))
         && PAYMENT_HEADERS.into_iter().any(|name| request.headers().contains_key(name))
 }
 
@@ -94,18 +94,20 @@ async fn enter(
     };
     let bill = Bill::default();
     let Admitted { caller, prepaid, .. } = admitted;
-    let call = Call { gate: gate.clone(), caller, price: route.price(), prepaid, bill: bill.clone(), body, network };
+    let (price, admits_holders) = (route.price(), route.admits_holders);
+    let call = Call { gate: gate.clone(), caller, price, prepaid, bill: bill.clone(), body, admits_holders, network };
     request.extensions_mut().insert(call);
     let mut response = next.run(request).await;
     bill.add_headers(response.headers_mut());
     response
 }
 
-/// Responds with 401 or 403 if the route has a price and the caller has no key for it. A submission or a statement may
-/// be paid for instead: its handler decides.
+/// Responds with 401 or 403 if the route has a price and the caller has no key for it. A submission, a statement or a
+/// watch may be paid for instead, and a watch may be held by its payer: the handler decides.
 pub(crate) async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {
         None | Some(PriceClass::Submission | PriceClass::Attestation) => None,
+        Some(_) if call.admits_holders => None,
         Some(_) => call.caller().err(),
     });
     match refused {

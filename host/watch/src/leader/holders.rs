@@ -19,6 +19,10 @@ impl WatchesInner {
     /// # Errors
     /// The store's failure.
     pub(crate) async fn lapse(&self, watch: &WatchRecord) -> Result<Option<Lapse>, StoreError> {
+        // It was paid once, and no key stands behind it.
+        if watch.paid_until.is_some() {
+            return Ok(None);
+        }
         self.access.lapse(&watch.owner, PriceClass::Watch).await
     }
 }

@@ -1,5 +1,7 @@
 //! `POST /api/v2/watches`.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::State,
@@ -7,25 +9,25 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{
     WatchRoutes,
+    paid::{self, PayersSecret},
     parameters::{self, EVERY},
 };
 use crate::{
     bodies::{NewWatchBody, WatchBody},
     records::Role,
     responses,
-    trigger::NewTrigger,
-    watches::{NewWatch, TERM},
+    trigger::{NewTrigger, Trigger},
+    watches::{NewWatch, TERM, Watches},
 };
-use assay_domain::{Address, InvalidAddress, Subject};
-use assay_http::{
-    ApiError,
-    extract::{Caller, JsonObject},
-    fresh,
-};
+use assay_domain::{Address, InvalidAddress, Subject, Time};
+use assay_http::{ApiError, extract::JsonObject, fresh};
+use assay_payment::{Buyer, Item, responses as payment};
+use assay_score::Scoring;
 
 /// A new watch.
 #[derive(Deserialize, ToSchema)]
@@ -55,48 +57,116 @@ pub(crate) struct CreateBody {
     label: Option<String>,
 }
 
+/// A watch as a request orders it.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    subject: Subject,
+    triggers: Vec<Trigger>,
+    every: Duration,
+    fires_at_once: bool,
+    statement: bool,
+    url: Option<String>,
+    /// 30 days from now if absent.
+    until: Option<Time>,
+    label: Option<String>,
+}
+
+impl Order {
+    /// # Errors
+    /// 422 with each wrong field.
+    fn read(mut body: JsonObject, watches: &Watches) -> Result<Self, ApiError> {
+        let subject = body.required::<GivenSubject>("address");
+        let triggers = parameters::required_triggers(&mut body, watches);
+        let every = parameters::every(&mut body, watches).unwrap_or(EVERY.max(watches.settings().min_every));
+        let fires_at_once = body.flag("fires_at_once");
+        let statement = parameters::statement(&mut body, watches);
+        let url = parameters::url(&mut body, watches);
+        let until = parameters::until(&mut body, parameters::now());
+        let label = parameters::label(&mut body);
+        body.finish()?;
+        let subject = subject.unwrap_or_default().0;
+        Ok(Self { subject, triggers, every, fires_at_once, statement, url, until, label })
+    }
+
+    /// Refuses a wallet that cannot be watched: a name that does not resolve is refused now, and reported later.
+    pub(crate) async fn require(&self, scoring: &Scoring) -> Result<(), ApiError> {
+        scoring.require_chains()?;
+        scoring.address(&self.subject).await?;
+        Ok(())
+    }
+
+    /// The terms that are begun until its end.
+    pub(crate) fn terms(&self, now: Time) -> usize {
+        parameters::terms(self.until.map_or(TERM, |until| until - now)).max(1)
+    }
+
+    /// The same for the same request.
+    pub(crate) fn words(&self) -> String {
+        let Self { subject, triggers, every, fires_at_once, statement, url, until, label } = self;
+        let subject = subject.to_string();
+        json!([subject, triggers, every.as_secs(), fires_at_once, statement, url, until, label]).to_string()
+    }
+
+    pub(crate) fn watch(self, (owner, by): (String, String), now: Time) -> NewWatch {
+        let Self { subject, triggers, every, fires_at_once, statement, url, until, label } = self;
+        let (subject, until, role) = (subject.to_string(), until.unwrap_or(now + TERM), Role::Single);
+        NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until, role, label }
+    }
+}
+
 /// Watches a wallet.
 ///
 /// Costs units for each 30 days begun. Read the events at `/events`, or let them be delivered to `url` as Standard
 /// Webhooks: the receiver must first agree, either by answering `OPTIONS` with `WebHook-Allowed-Origin`, or by
 /// returning `data.challenge` of a signed `watch.verify`.
+///
+/// If the server sells watches by x402, a request without a key is answered with 402 and the terms, and the response to
+/// a payment has `token`: as a bearer token it alone manages this watch, at the paths below `/{watch_id}`. The same
+/// request with the same `Idempotency-Key`, and the same payment or another one, returns the same watch and token within
+/// a day, and nothing more is paid.
 #[utoipa::path(
     post, path = "/api/v2/watches", tag = "watches", operation_id = "add_watch",
+    params(Buyer, PayersSecret),
     request_body = CreateBody,
     responses(
-        (status = 201, description = "The watch, with its secret", body = NewWatchBody),
+        (
+            status = 201, description = "The watch, with its secret", body = NewWatchBody,
+            headers(
+                ("X-PAYMENT-RESPONSE" = Option<String>, description = "Outcome of the payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = Option<String>, description = "Outcome of the payment by x402, version 2"),
+            ),
+        ),
         responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
-        responses::NewWatch,
+        responses::NewWatch, payment::Payable,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("x402" = [])),
 )]
 pub(crate) async fn create(
-    caller: Caller,
+    buyer: Buyer,
     State(state): State<WatchRoutes>,
-    mut body: JsonObject,
+    secret: PayersSecret,
+    body: Result<JsonObject, ApiError>,
 ) -> Result<Response, ApiError> {
     let (watches, now) = (&state.watches, parameters::now());
     let scoring = state.source.of_chains("watches no wallets")?;
-    let subject = body.required::<GivenSubject>("address");
-    let triggers = parameters::required_triggers(&mut body, watches);
-    let every = parameters::every(&mut body, watches).unwrap_or(EVERY.max(watches.settings().min_every));
-    let fires_at_once = body.flag("fires_at_once");
-    let statement = parameters::statement(&mut body, watches);
-    let url = parameters::url(&mut body, watches);
-    let until = parameters::until(&mut body, now).unwrap_or(now + TERM);
-    let label = parameters::label(&mut body);
-    body.finish()?;
-    let subject = subject.unwrap_or_default().0;
-    scoring.require_chains()?;
-    // A name that does not resolve is refused now, and reported later.
-    scoring.address(&subject).await?;
-    let (owner, by) = (caller.owner().to_owned(), caller.name().to_owned());
-    let (subject, role) = (subject.to_string(), Role::Single);
-    let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until, role, label };
-    let watch = parameters::paid(&caller, parameters::terms(until - now), watches.create(new)).await?;
+    let order = body.and_then(|body| Order::read(body, watches));
+    let caller = match (buyer, &order) {
+        (Buyer::Key(caller), _) => caller,
+        // Whoever asks for the price learns it, whatever else is wrong.
+        (Buyer::Client(client), Err(_)) if !client.has_payment() => {
+            client.offer(Item::Watch(1))?;
+            return Err(ApiError::unauthorized());
+        }
+        (Buyer::Client(client), _) => return paid::create((&state, scoring), *client, (order?, secret)).await,
+    };
+    let order = order?;
+    order.require(scoring).await?;
+    let terms = order.terms(now);
+    let new = order.watch((caller.owner().to_owned(), caller.name().to_owned()), now);
+    let watch = parameters::paid(&caller, terms, watches.create(new)).await?;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
     let secret = Some(watch.record.secret.expose().to_owned());
-    let body = NewWatchBody { secret, watch: WatchBody::of(&watch, &watches.public_key()) };
+    let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok((StatusCode::CREATED, fresh::once(Json(body))).into_response())
 }
 

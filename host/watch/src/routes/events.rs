@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 
-use super::{WatchRoutes, parameters::WatchPath, stream};
+use super::{WatchRoutes, holder::Holder, parameters::WatchPath, stream};
 use crate::{
     bodies::{EventsBody, WatchEventBody},
     records::event_seq,
@@ -15,7 +15,7 @@ use crate::{
 };
 use assay_http::{
     ApiError, Location, Violation,
-    extract::{Caller, limited, optional, single},
+    extract::{limited, optional, single},
     fresh, parameters,
 };
 
@@ -68,12 +68,12 @@ fn is_event_stream(item: &str) -> bool {
     security(("key" = [])),
 )]
 pub(crate) async fn events(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
     from: From,
 ) -> Result<Response, ApiError> {
-    let watch = state.watches.find(caller.owner(), id).await?;
+    let watch = state.watches.find(holder.owner(), id).await?;
     let seen = from.last_event.as_deref().and_then(|event| event_seq(watch.record.id, event));
     let after = seen.or(from.after).unwrap_or_default();
     if from.is_stream {

@@ -5,18 +5,21 @@ mod bulk;
 mod create;
 mod events;
 mod groups;
+mod holder;
 mod many;
 mod one;
+mod paid;
 mod parameters;
 mod stream;
 mod summary;
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::{extract::FromRef, http::StatusCode};
 
 use crate::watches::{WatchError, Watches};
 use assay_http::{ApiError, Gate};
+use assay_payment::Payments;
 use assay_score::ScoreSource;
 
 /// The state of the handlers of watches.
@@ -26,11 +29,19 @@ pub struct WatchRoutes {
     pub watches: Watches,
     /// A sandbox has wallets that nothing happens to, so it watches none.
     pub source: Arc<dyn ScoreSource>,
+    /// Payment by call, if watches are for sale.
+    pub payments: Payments,
+}
+
+impl FromRef<WatchRoutes> for Payments {
+    fn from_ref(state: &WatchRoutes) -> Self {
+        state.payments.clone()
+    }
 }
 
 assay_http::rows! { WatchRoutes:
     GET "/api/v2/watches" Models many::list;
-    POST "/api/v2/watches" Watch [several] create::create;
+    POST "/api/v2/watches" Watch [several held] create::create;
     POST "/api/v2/watches/bulk" Watch [several] bulk::add;
     GET "/api/v2/watches/summary" Models summary::get;
     GET "/api/v2/watches/groups" Models groups::list;
@@ -38,12 +49,12 @@ assay_http::rows! { WatchRoutes:
     GET "/api/v2/watches/groups/{group_id}" Models groups::get;
     PATCH "/api/v2/watches/groups/{group_id}" Watch [several] groups::change;
     DELETE "/api/v2/watches/groups/{group_id}" Models groups::remove;
-    GET "/api/v2/watches/{watch_id}" Models one::get;
-    PATCH "/api/v2/watches/{watch_id}" Watch [several] one::change;
-    DELETE "/api/v2/watches/{watch_id}" Models one::remove;
-    POST "/api/v2/watches/{watch_id}/test" Models one::test;
-    POST "/api/v2/watches/{watch_id}/replay" Models one::replay;
-    GET "/api/v2/watches/{watch_id}/events" Models events::events;
+    GET "/api/v2/watches/{watch_id}" Models [held] one::get;
+    PATCH "/api/v2/watches/{watch_id}" Watch [several held] one::change;
+    DELETE "/api/v2/watches/{watch_id}" Models [held] one::remove;
+    POST "/api/v2/watches/{watch_id}/test" Models [held] one::test;
+    POST "/api/v2/watches/{watch_id}/replay" Models [held] one::replay;
+    GET "/api/v2/watches/{watch_id}/events" Models [held] events::events;
     GET "/api/v2/admin/watches" Admin admin::list;
     DELETE "/api/v2/admin/watches/{watch_id}" Admin admin::remove;
 }
@@ -58,6 +69,11 @@ impl From<WatchError> for ApiError {
             WatchError::InGroup(_) => Self::coded(StatusCode::CONFLICT, "watch_in_group", error.to_string()),
             WatchError::Ended => Self::coded(StatusCode::CONFLICT, "watch_ended", error.to_string()),
             WatchError::Tested(_) => Self::coded(StatusCode::CONFLICT, "too_many_tests", error.to_string()),
+            WatchError::Rotated(_) => Self::coded(StatusCode::CONFLICT, "too_many_rotations", error.to_string()),
+            WatchError::NotYet(_) | WatchError::NotKept { .. } => {
+                Self::coded(StatusCode::CONFLICT, "no_such_events", error.to_string())
+            }
+            WatchError::PaidUntil(_) => Self::coded(StatusCode::CONFLICT, "watch_paid_until", error.to_string()),
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::{
     WatchRoutes,
+    holder::Holder,
     parameters::{self, WatchPath},
 };
 use crate::{
@@ -18,13 +19,9 @@ use crate::{
     changes::WatchChange,
     responses,
     trigger::NewTrigger,
-    watches::Watch,
+    watches::{Watch, WatchError},
 };
-use assay_http::{
-    ApiError,
-    extract::{Caller, JsonObject},
-    fresh,
-};
+use assay_http::{ApiError, extract::JsonObject, fresh};
 
 /// Changes to a watch; absent fields leave it as it is.
 #[derive(Deserialize, ToSchema)]
@@ -68,17 +65,18 @@ pub(crate) struct ReplayBody {
     security(("key" = [])),
 )]
 pub(crate) async fn get(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<Response, ApiError> {
-    let watch = state.watches.watch(caller.owner(), id).await?;
+    let watch = state.watches.watch(holder.owner(), id).await?;
     Ok(fresh::once(Json(WatchBody::of(&watch, &state.watches.public_key()))))
 }
 
 /// Changes a watch. Of a watch in a group only `paused` and `label`; its group has the rest.
 ///
-/// The response has `secret` only if `rotate_secret` made a new one.
+/// The response has `secret` only if `rotate_secret` made a new one. A watch that was paid for by x402 ends with its term
+/// at the latest.
 #[utoipa::path(
     patch, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "change_watch",
     params(WatchPath), request_body = ChangeBody,
@@ -90,7 +88,7 @@ pub(crate) async fn get(
     security(("key" = [])),
 )]
 pub(crate) async fn change(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
     mut body: JsonObject,
@@ -100,13 +98,22 @@ pub(crate) async fn change(
     let label = Some(parameters::label(&mut body)).filter(|_| is_label_given);
     let change = WatchChange { label, ..parameters::change(&mut body, watches) };
     body.finish()?;
-    let before = watches.watch(caller.owner(), id).await?.record;
-    let paid = parameters::terms(before.until - before.created_at);
-    let terms = change.until.map_or(0, |until| parameters::terms(until - before.created_at).saturating_sub(paid));
+    let before = watches.watch(holder.owner(), id).await?.record;
     let rotates = change.rotates_secret;
-    let watch = parameters::paid(&caller, terms, watches.change(caller.owner(), id, change)).await?;
+    if let Some(paid) = before.paid_until.filter(|paid| change.until.is_some_and(|until| until > *paid)) {
+        return Err(WatchError::PaidUntil(paid).into());
+    }
+    let watch = match &holder {
+        Holder::Payer { owner } => watches.change(owner, id, change).await?,
+        Holder::Key(caller) => {
+            let paid = parameters::terms(before.until - before.created_at);
+            let wanted = change.until.map_or(0, |until| parameters::terms(until - before.created_at));
+            let further = wanted.saturating_sub(paid);
+            parameters::paid(caller, further, watches.change(caller.owner(), id, change)).await?
+        }
+    };
     let secret = rotates.then(|| watch.record.secret.expose().to_owned());
-    let body = NewWatchBody { secret, watch: WatchBody::of(&watch, &watches.public_key()) };
+    let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok(fresh::once(Json(body)))
 }
 
@@ -121,13 +128,13 @@ pub(crate) async fn change(
     security(("key" = [])),
 )]
 pub(crate) async fn remove(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<StatusCode, ApiError> {
-    state.watches.watch(caller.owner(), id).await?;
-    state.watches.remove(caller.owner(), id).await?;
-    tracing::info!(by = caller.name(), watch = %id, "watch removed");
+    state.watches.watch(holder.owner(), id).await?;
+    state.watches.remove(holder.owner(), id).await?;
+    tracing::info!(by = holder.name(), watch = %id, "watch removed");
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -142,11 +149,11 @@ pub(crate) async fn remove(
     security(("key" = [])),
 )]
 pub(crate) async fn test(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
 ) -> Result<Response, ApiError> {
-    accepted(&state, &state.watches.test(caller.owner(), id).await?)
+    accepted(&state, &state.watches.test(holder.owner(), id).await?)
 }
 
 /// The watch, for work that follows.
@@ -166,7 +173,7 @@ fn accepted(state: &WatchRoutes, watch: &Watch) -> Result<Response, ApiError> {
     security(("key" = [])),
 )]
 pub(crate) async fn replay(
-    caller: Caller,
+    holder: Holder,
     State(state): State<WatchRoutes>,
     WatchPath(id): WatchPath,
     mut body: JsonObject,
@@ -177,5 +184,5 @@ pub(crate) async fn replay(
     }
     body.finish()?;
     let from = from.unwrap_or(1);
-    accepted(&state, &state.watches.replay(caller.owner(), id, from, to.unwrap_or(from)).await?)
+    accepted(&state, &state.watches.replay(holder.owner(), id, from, to.unwrap_or(from)).await?)
 }

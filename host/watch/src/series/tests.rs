@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use proptest::prelude::*;
 
 use super::*;
-use crate::trigger::Limit;
+use crate::{past, trigger::Limit};
 use assay_domain::{ModelVersion, time_from_unix};
 
 const MINUTE: u64 = 60;
@@ -31,6 +31,7 @@ fn hash(step: u64) -> B256 {
 struct Watched {
     trigger: Trigger,
     state: TriggerState,
+    past: Vec<PastEvent>,
     next: u64,
     step: u64,
     fires_at_once: bool,
@@ -40,7 +41,8 @@ struct Watched {
 impl Watched {
     fn new(trigger: Trigger) -> Self {
         let chains = ChainFacts::default();
-        Self { trigger, state: TriggerState::default(), next: 1, step: 0, fires_at_once: false, chains }
+        let (state, past) = (TriggerState::default(), Vec::new());
+        Self { trigger, state, past, next: 1, step: 0, fires_at_once: false, chains }
     }
 
     fn see(&mut self, reading: Reading) -> Vec<What> {
@@ -60,9 +62,17 @@ impl Watched {
         // As between two evaluations, the state is a stored record.
         let stored = serde_json::to_vec(&self.state).unwrap();
         self.state = serde_json::from_slice(&stored).unwrap();
-        let observed = self.state.observe(&self.trigger, &round, &mut self.next);
+        let past = past::settle(&mut self.past, &self.chains, &mut self.next);
+        let mut observed = self.state.observe(&self.trigger, &round, &mut self.past, &mut self.next);
+        observed.changes.splice(0..0, past.retracted.into_iter().map(|(_, change)| change));
+        observed.settled.extend(past.settled);
         self.step += 1;
         observed
+    }
+
+    /// The owner changes the bounds.
+    fn replace(&mut self) {
+        self.state.begin_anew(&self.trigger, &mut self.past);
     }
 
     fn value(&mut self, value: f64) -> Vec<What> {
@@ -196,7 +206,71 @@ fn an_event_of_a_final_block_stands() {
     assert_eq!(words(&watch.value(1.5)), ["cleared"]);
 }
 
-/// One evaluation: a value in tenths, or none; and how many blocks before it a reorganisation replaces.
+#[test]
+fn an_event_that_no_state_remembers_is_retracted_too() {
+    let by = |watch: &mut Watched, value, version: &str| {
+        let version: Option<ModelVersion> = version.parse().ok();
+        watch.see(Reading::Read(Sample { version, ..sample(value, watch.step) }))
+    };
+    let score = trigger(Measure::Score, Some(Limit::Below { at: 600.0, clear: 612.0 }));
+    // The crossing, the promotion after it, and a value on the chain that has neither block.
+    let mut watch = Watched::new(score.clone());
+    by(&mut watch, 700.0, "1.1");
+    assert_eq!(words(&by(&mut watch, 550.0, "1.1")), ["crossed"]);
+    assert_eq!(words(&by(&mut watch, 540.0, "1.3")), ["model"]);
+    watch.chains.orphaned.extend([hash(1), hash(2)]);
+    let told = by(&mut watch, 690.0, "1.3");
+    assert_eq!(words(&told), ["retracted", "retracted", "model"]);
+    assert!(matches!(&told[2], What::ModelChanged { before, fired: false, .. } if before.value == Some(700.0)));
+    // A value by another version does not show that the crossing still stands.
+    let mut watch = Watched::new(score);
+    by(&mut watch, 700.0, "1.1");
+    by(&mut watch, 550.0, "1.1");
+    watch.chains.orphaned.insert(hash(1));
+    assert_eq!(words(&by(&mut watch, 540.0, "1.3")), ["retracted", "model"]);
+    // A first value that fired.
+    let mut watch = Watched { fires_at_once: true, ..Watched::new(below(1.3, 1.4)) };
+    watch.value(1.0);
+    watch.chains.orphaned.insert(hash(0));
+    assert_eq!(words(&watch.value(2.0)), ["retracted"]);
+    // Other bounds, and a market that is not read any more.
+    for market in [false, true] {
+        let mut watch = Watched::new(below(1.3, 1.4));
+        watch.value(2.0);
+        watch.value(1.0);
+        if !market {
+            watch.replace();
+        }
+        watch.state.series.remove(if market { "other" } else { "" });
+        let other = Readings::from([("other".to_owned(), Reading::Read(sample(2.0, 2)))]);
+        let round = Round {
+            readings: &other,
+            now: time_from_unix(2 * MINUTE),
+            since: time_from_unix(0),
+            stale_after: TimeDelta::minutes(10),
+            fires_at_once: false,
+            chains: &watch.chains,
+        };
+        watch.state.observe(&watch.trigger, &round, &mut watch.past, &mut watch.next);
+        watch.chains.orphaned.insert(hash(1));
+        assert!(matches!(&watch.unread()[..], [What::Retracted { seq: 1, after: None, .. }]), "{market}");
+    }
+}
+
+#[test]
+fn a_value_waits_until_it_is_known_what_became_of_the_block_before_it() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    watch.value(2.0);
+    watch.value(1.0);
+    watch.chains.unknown.insert(hash(1));
+    assert!(watch.value(2.0).is_empty(), "cleared, or never crossed");
+    watch.chains.unknown.clear();
+    watch.chains.orphaned.insert(hash(1));
+    assert_eq!(words(&watch.value(2.0)), ["retracted"]);
+}
+
+/// One evaluation: a value in tenths, or none; what happens before it, and how many blocks before it a reorganisation
+/// replaces.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Value(u8),
@@ -204,6 +278,16 @@ enum Step {
     Nothing,
     Reorganised(u64, u8),
     Final,
+    Promoted(u8),
+    Replaced(u8),
+}
+
+/// What an event says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Says {
+    Crossed,
+    Cleared,
+    Begins(bool),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -213,6 +297,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Nothing),
         2 => (1..6_u64, 0..30_u8).prop_map(|(depth, value)| Step::Reorganised(depth, value)),
         1 => Just(Step::Final),
+        1 => (0..30_u8).prop_map(Step::Promoted),
+        1 => (0..30_u8).prop_map(Step::Replaced),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -221,9 +307,10 @@ proptest! {
     #[test]
     fn every_crossing_is_told_once_on_values_that_were_read(steps in steps(), fires_at_once: bool) {
         let mut watch = Watched { fires_at_once, ..Watched::new(below(1.3, 1.6)) };
-        // The events that stand, by number, and whether they are crossings.
-        let mut standing: BTreeMap<u64, bool> = BTreeMap::new();
-        let (mut used, mut is_final) = (BTreeSet::new(), BTreeSet::new());
+        // The events that stand, by number; those of the present bounds, and those before.
+        let mut standing: BTreeMap<u64, Says> = BTreeMap::new();
+        let mut before = BTreeSet::new();
+        let (mut used, mut is_final, mut version) = (BTreeSet::new(), BTreeSet::new(), 1);
         let mut began_fired = None;
         for step in steps {
             let now = watch.step;
@@ -233,6 +320,16 @@ proptest! {
                     watch.chains.orphaned.extend((now.saturating_sub(depth)..now).map(hash));
                     Some(value)
                 }
+                Step::Promoted(value) => {
+                    version += 1;
+                    Some(value)
+                }
+                Step::Replaced(value) => {
+                    watch.replace();
+                    before.extend(std::mem::take(&mut standing).into_keys());
+                    began_fired = None;
+                    Some(value)
+                }
                 Step::Final => {
                     watch.chains.settled.insert(1, now.saturating_sub(1));
                     None
@@ -240,8 +337,9 @@ proptest! {
                 Step::Unread | Step::Nothing => None,
             };
             let value = value.map(|tenths| f64::from(tenths) / 10.0);
+            let version: Option<ModelVersion> = format!("1.{version}").parse().ok();
             let reading = match (value, step) {
-                (Some(value), _) => Reading::Read(sample(value, now)),
+                (Some(value), _) => Reading::Read(Sample { version, ..sample(value, now) }),
                 (None, Step::Nothing) => Reading::Nothing(String::new()),
                 (None, _) => Reading::Unread(String::new()),
             };
@@ -249,32 +347,54 @@ proptest! {
             is_final.extend(observed.settled);
             for Change { seq, what } in observed.changes {
                 prop_assert!(used.insert(seq), "a number is used once");
-                match what {
-                    What::Crossed { .. } | What::Cleared { .. } => {
-                        prop_assert!(value.is_some(), "nothing fires on a value that was not read");
-                        standing.insert(seq, matches!(what, What::Crossed { .. }));
+                let says = match what {
+                    What::Crossed { .. } => Some(Says::Crossed),
+                    What::Cleared { .. } => Some(Says::Cleared),
+                    What::ModelChanged { fired, .. } => Some(Says::Begins(fired)),
+                    What::Retracted { seq, after, .. } => {
+                        prop_assert!(!is_final.contains(&seq));
+                        let was = if after.is_some() { standing.remove(&seq).is_some() } else { before.remove(&seq) };
+                        prop_assert!(was, "an event is retracted once");
+                        prop_assert!(after.is_none() || value.is_some());
+                        None
                     }
-                    What::Retracted { seq, .. } => {
-                        prop_assert!(value.is_some() && !is_final.contains(&seq));
-                        prop_assert!(standing.remove(&seq).is_some(), "an event is retracted once");
+                    What::Stale { .. } => {
+                        prop_assert!(value.is_none());
+                        None
                     }
-                    What::Stale { .. } => prop_assert!(value.is_none()),
-                    What::Current { .. } => {}
-                    other => prop_assert!(false, "{other:?}"),
+                    What::Current { .. } => None,
+                    other => return Err(TestCaseError::fail(format!("{other:?}"))),
+                };
+                if let Some(says) = says {
+                    prop_assert!(value.is_some(), "nothing fires on a value that was not read");
+                    standing.insert(seq, says);
                 }
+            }
+            let open = watch.state.series.values().flat_map(|series| &series.open);
+            let open = open.map(|event| (event.seq, &event.blocks));
+            let open: BTreeMap<_, _> = open.chain(watch.past.iter().map(|event| (event.seq, &event.blocks))).collect();
+            let forgotten = |seq: &&u64| !open.contains_key(seq) && !is_final.contains(seq);
+            if open.len() < MOST_OPEN {
+                let lost = standing.keys().chain(&before).find(forgotten);
+                prop_assert_eq!(lost, None, "an event whose block is not final can still be retracted");
             }
             let Some(value) = value else { continue };
             let began = *began_fired.get_or_insert(value < 1.3);
             // Crossings and clearings that stand alternate, from the state at the beginning.
             let mut fired = began && !fires_at_once;
-            for crossing in standing.values() {
-                prop_assert_ne!(fired, *crossing, "{:?}", standing);
-                fired = *crossing;
+            for says in standing.values() {
+                match says {
+                    Says::Begins(now) => fired = *now,
+                    Says::Crossed | Says::Cleared => {
+                        prop_assert_ne!(fired, *says == Says::Crossed, "{:?}", standing);
+                        fired = *says == Says::Crossed;
+                    }
+                }
             }
             prop_assert_eq!(fired, watch.state.series[""].fired);
             prop_assert!(value >= 1.3 || fired, "a crossing was not told");
             prop_assert!(value < 1.6 || !fired, "a clearing was not told");
-            let orphaned = watch.state.open_blocks().any(|block| watch.chains.orphaned.contains(&block.hash));
+            let orphaned = open.values().any(|blocks| watch.chains.has_orphan(blocks));
             prop_assert!(!orphaned, "an event of an orphaned block stands");
         }
     }

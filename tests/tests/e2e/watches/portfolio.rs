@@ -45,6 +45,34 @@ fn watch_of(answer: &Value, row: usize) -> Value {
 }
 
 #[test]
+fn a_group_is_no_watch_in_any_list() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let (group, single) = (group(&api, json!({})).await, super::watch(&api, json!({})).await);
+        let row = add(&api, &group, &format!("address\n{}\n", wallet("ben"))).await.ok();
+        let mut watches = [single["watch"]["id"].clone(), row["rows"][0]["watch_id"].clone()];
+        watches.sort_by_key(Value::to_string);
+        for (path, entry) in [("/api/v2/watches", None), ("/api/v2/admin/watches", Some("watch"))] {
+            let list = api.get(path).await.ok();
+            let all = list["watches"].as_array().expect("a list").iter();
+            let mut ids: Vec<Value> = all.map(|one| entry.map_or(one, |entry| &one[entry])["id"].clone()).collect();
+            ids.sort_by_key(Value::to_string);
+            assert_eq!((ids.as_slice(), &list["total"]), (watches.as_slice(), &json!(2)), "{path}");
+        }
+        let summary = api.get("/api/v2/watches/summary").await.ok();
+        assert_eq!(summary["watches"], 2, "{summary}");
+        let groups = api.get("/api/v2/watches/groups").await.ok();
+        assert_eq!((groups["groups"].as_array().map(Vec::len), &groups["groups"][0]["watches"]), (Some(1), &json!(1)));
+        // A group is removed by its id, with its watches.
+        assert_eq!(api.delete(&format!("/api/v2/admin/watches/{}", id(&group))).await.status, 204);
+        assert_eq!(api.get("/api/v2/admin/watches").await.ok()["total"], 1);
+        assert!(api.get("/api/v2/watches/groups").await.ok()["groups"].as_array().is_some_and(Vec::is_empty));
+    });
+}
+
+#[test]
 fn a_list_has_an_answer_for_each_row_and_its_repetition_doubles_nothing() {
     run(async {
         let market = Market::start().await;

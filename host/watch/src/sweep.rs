@@ -1,4 +1,4 @@
-//! What is read for a group of watches: their wallets at one block of each chain, what became of the blocks of earlier
+//! What is read in a sweep, for the watches that are due: their wallets at one block of each chain, what became of the blocks of earlier
 //! events, and the scores that triggers need.
 
 use std::{
@@ -18,7 +18,7 @@ use crate::{
     watches::{Watch, WatchesInner},
 };
 use assay_domain::{Address, ModelVersion, Snapshot, Subject, Time};
-use assay_score::{Answering, Ask, NotScored, ScoringError, WantedSnapshot};
+use assay_score::{Answering, Ask, Canonical, NotScored, ScoringError, WantedSnapshot};
 
 /// A score that a trigger needs: of a wallet, by the version that the trigger names, or the one that answers the key of
 /// the watch: its pin, the share of the wallet, or the champion.
@@ -42,8 +42,8 @@ impl ScoreOf {
     }
 }
 
-/// What was read for a group of watches.
-pub(crate) struct GroupReading {
+/// What was read for the watches of a sweep.
+pub(crate) struct SweepReading {
     pub now: Time,
     pub addresses: Vec<Result<Address, String>>,
     snapshots: HashMap<Address, Arc<Snapshot>>,
@@ -51,7 +51,7 @@ pub(crate) struct GroupReading {
     scores: HashMap<ScoreOf, Arc<ScoreReading>>,
 }
 
-impl GroupReading {
+impl SweepReading {
     /// The readings of `trigger` for the wallet at `address`, or why it has none.
     pub(crate) fn readings(
         &self,
@@ -89,15 +89,15 @@ impl GroupReading {
 }
 
 impl WatchesInner {
-    /// Reads everything that the group needs.
-    pub(crate) async fn read(&self, now: Time, group: &[&Watch]) -> GroupReading {
-        let mut addresses = Vec::with_capacity(group.len());
-        for watch in group {
+    /// Reads everything that the watches of a sweep need.
+    pub(crate) async fn read(&self, now: Time, due: &[&Watch]) -> SweepReading {
+        let mut addresses = Vec::with_capacity(due.len());
+        for watch in due {
             addresses.push(self.address(&watch.record).await);
         }
         // A cached snapshot serves while it is younger than half of the time between two evaluations.
         let mut wanted = BTreeMap::<Address, WantedSnapshot>::new();
-        for (watch, address) in group.iter().zip(&addresses) {
+        for (watch, address) in due.iter().zip(&addresses) {
             let Ok(address) = address else { continue };
             let half = TimeDelta::from_std(watch.record.every / 2).unwrap_or_default();
             let oldest = now - half;
@@ -108,9 +108,9 @@ impl WatchesInner {
         let wanted: Vec<WantedSnapshot> = wanted.into_values().collect();
         let snapshots = self.scoring.snapshots(&wanted).await;
         let snapshots: HashMap<_, _> = wanted.iter().map(|wanted| wanted.wallet).zip(snapshots).collect();
-        let facts = self.facts(group, &snapshots).await;
+        let facts = self.facts(due, &snapshots).await;
         let (mut scores, mut by_model) = (HashMap::new(), HashMap::new());
-        for (watch, address) in group.iter().zip(&addresses) {
+        for (watch, address) in due.iter().zip(&addresses) {
             let Some((address, snapshot)) = address.as_ref().ok().and_then(|at| Some((*at, snapshots.get(at)?))) else {
                 continue;
             };
@@ -132,7 +132,7 @@ impl WatchesInner {
                 scores.insert(of, found);
             }
         }
-        GroupReading { now, addresses, snapshots, facts, scores }
+        SweepReading { now, addresses, snapshots, facts, scores }
     }
 
     async fn address(&self, watch: &WatchRecord) -> Result<Address, String> {
@@ -144,14 +144,14 @@ impl WatchesInner {
     }
 
     /// What became of the blocks of events that can still be retracted.
-    async fn facts(&self, group: &[&Watch], snapshots: &HashMap<Address, Arc<Snapshot>>) -> ChainFacts {
-        let states = group.iter().flat_map(|watch| &watch.state.triggers);
-        let canonical = self.scoring.canonical(states.flat_map(TriggerState::open_blocks)).await;
-        let mut facts = ChainFacts { orphaned: canonical.orphaned, ..ChainFacts::default() };
+    async fn facts(&self, due: &[&Watch], snapshots: &HashMap<Address, Arc<Snapshot>>) -> ChainFacts {
+        let states = due.iter().flat_map(|watch| &watch.state.triggers);
+        let past = due.iter().flat_map(|watch| &watch.state.past).flat_map(|event| &event.blocks);
+        let canonical = self.scoring.canonical(states.flat_map(TriggerState::open_blocks).chain(past)).await;
+        let Canonical { orphaned, unknown } = canonical;
+        let mut facts = ChainFacts { orphaned, unknown, ..ChainFacts::default() };
         for chain in snapshots.values().flat_map(|snapshot| &snapshot.chains) {
-            let Some(block) = chain.origin.block.filter(|block| canonical.answered.contains(&block.chain_id)) else {
-                continue;
-            };
+            let Some(block) = chain.origin.block else { continue };
             let finality = self.chains.finality.get(&block.chain_id).copied().unwrap_or(u64::MAX);
             let settled = facts.settled.entry(block.chain_id).or_default();
             *settled = block.number.saturating_sub(finality).max(*settled);
