@@ -7,12 +7,17 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use assay_http::separated::{LONGEST, SeparatedError, without_mark};
+use assay_http::{
+    separated::{LONGEST, SeparatedError, without_mark},
+    twice::given_twice,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Most columns of a table.
 const COLUMNS: usize = 100;
+/// Characters of a name in an error.
+const SHOWN: usize = 100;
 /// The column of a list without columns.
 const ONLY: &str = "address";
 
@@ -53,6 +58,8 @@ pub enum TableError {
     Separated(#[from] SeparatedError),
     #[error("line {line} has {cells} cells, and the first line has {columns}; quote cells with a separator in them")]
     Cells { line: u64, cells: usize, columns: usize },
+    #[error("the field {0:?} is given twice; send it once")]
+    Twice(String),
     #[error("two columns are named {0:?}; rename one")]
     SameName(String),
     #[error("it is not JSON: {0}")]
@@ -113,6 +120,9 @@ impl Row {
 fn listed(bytes: &[u8], most: usize) -> Result<(Vec<String>, Vec<Row>), TableError> {
     let bytes = without_mark(bytes)?;
     let value: Value = serde_json::from_slice(bytes).map_err(|error| TableError::NotJson(error.to_string()))?;
+    if let Some(field) = given_twice(bytes).pop_first() {
+        return Err(TableError::Twice(assay_domain::display_text(&field, SHOWN)));
+    }
     let list = match value {
         Value::Array(list) => list,
         Value::Object(mut fields) => match fields.remove("rows") {

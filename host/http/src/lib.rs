@@ -18,6 +18,7 @@ mod route;
 mod router;
 pub mod separated;
 mod server;
+pub mod twice;
 mod validation;
 pub mod values;
 

@@ -60,6 +60,13 @@ pub enum LoadError {
          models.max_compile_memory_bytes"
     )]
     Compiler(String),
+    /// Its cause may be the file or this machine.
+    #[error(
+        "it cannot be compiled: the compiler took more than {memory} MiB of memory, or more than this process may use, \
+         or failed ({status}). Make the model smaller, or raise models.max_compile_memory_bytes and the limits of the \
+         process; the next start tries it again"
+    )]
+    CompilerFailed { memory: u64, status: String },
     #[error("the process that compiles cannot begin: {0}")]
     CompilerStart(String),
     #[error("it could not be compiled: {0}. Try it again when this machine has free processor time and memory")]
@@ -149,6 +156,7 @@ impl LoadError {
             Self::Invalid(_) | Self::SwitchedOff(_) => "invalid_wasm",
             Self::TooComplex(_) => "too_complex",
             Self::Compiler(_) => "compiler_limits",
+            Self::CompilerFailed { .. } => "compiler_failed",
             Self::CompilerStart(_) => "compiler_start",
             Self::CompilerStopped(_) => "compiler_stopped",
             Self::Remembered { code, .. } => code,

@@ -71,6 +71,11 @@ impl Registry {
         self.active_guard().champion_of(kind).cloned()
     }
 
+    /// Why no version of `kind` answers, and what to do; `None` if one does.
+    pub fn vacancy(&self, kind: ModelKind) -> Option<String> {
+        self.shared.catalogue().vacancy(kind)
+    }
+
     /// A loaded version of the kind `M`, whatever its role.
     pub fn version<M: OfKind>(&self, version: &ModelVersion) -> Option<M> {
         self.active_guard().version(M::KIND, version).and_then(M::of)

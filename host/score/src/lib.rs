@@ -72,10 +72,11 @@ impl Scoring {
             .chains
             .is_clock_suspected()
             .then(|| format!("the newest blocks of chains differ alike: {CLOCK_SUSPECTED}"));
-        let of_chains = self.chains.status().into_iter().flat_map(|status| {
+        let of_chains = self.chains.overview().into_iter().flat_map(|overview| {
+            let (silent, status) = (overview.silent(), overview.status);
             let no_old_state = (status.old_state == Some(false)).then(|| NO_OLD_STATE.to_owned());
             let chain = format!("chain {} {}", status.chain_id, status.chain_name);
-            [status.doubt(), no_old_state].into_iter().flatten().map(move |what| format!("{chain}: {what}"))
+            [silent, status.doubt(), no_old_state].into_iter().flatten().map(move |what| format!("{chain}: {what}"))
         });
         clock.into_iter().chain(of_chains).collect()
     }

@@ -70,7 +70,12 @@ async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
     fs::rename(shelf.path().join("a.wasm"), shelf.path().join("a.away")).unwrap();
     let settings = Settings { watch: false, roles: roles.clone(), ..of_shelf(shelf.path()) };
     let registry = Registry::open(settings).unwrap();
-    assert_eq!(champion(&registry), "1.1", "somebody has to answer meanwhile");
+    assert!(
+        matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))),
+        "nothing stands in for it"
+    );
+    let vacancy = registry.vacancy(KIND).unwrap();
+    assert!(vacancy.contains("no credit model 1.0 is loaded; loaded are 1.1"), "{vacancy}");
     assert_eq!(registry.roles(), roles, "the decision stands");
     fs::rename(shelf.path().join("a.away"), shelf.path().join("a.wasm")).unwrap();
     registry.rescan().await;
@@ -248,7 +253,7 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
     while status(&registry, "large.wasm").unwrap().0 == State::Compiling {
         tokio::task::yield_now().await;
     }
-    assert_eq!(status(&registry, "large.wasm").unwrap().1.unwrap().0, "compiler_limits");
+    assert_eq!(status(&registry, "large.wasm").unwrap().1.unwrap().0, "compiler_failed");
     drop(registry);
 
     // No other version replaces a champion that is being compiled.
@@ -258,10 +263,14 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
     let registry = Registry::open(Settings { limits, roles, ..settings }).unwrap();
     assert!(matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))));
     release(&pipe);
-    while registry.champion::<CreditModel>().is_err() {
+    while status(&registry, "large.wasm").unwrap().0 == State::Compiling {
         tokio::task::yield_now().await;
     }
-    assert_eq!(champion(&registry), "1.0", "the file is no model, so another version answers");
+    // Nor one whose file turns out to be no model.
+    assert!(matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))));
+    assert!(registry.vacancy(KIND).unwrap().contains("no other version stands in for it"));
+    registry.set_champion(KIND, &v("1.0")).unwrap();
+    assert_eq!((champion(&registry), registry.vacancy(KIND)), ("1.0".to_owned(), None));
 }
 
 /// Longer than any check of a small model.

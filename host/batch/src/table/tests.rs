@@ -67,6 +67,7 @@ fn what_cannot_be_read_is_refused_in_words() {
         ("5", "send a list"),
         ("{\"row\": []}", "send a list"),
         ("[1]", "item 1 is neither"),
+        (r#"[{"a": 1, "wallet": "a.eth", "wallet": "b.eth"}]"#, "the field \"0.wallet\" is given twice"),
         ("[", "it is not JSON"),
         ("[]", "the table is empty"),
     ] {

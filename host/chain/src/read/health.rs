@@ -197,6 +197,18 @@ pub struct ChainOverview {
     pub names: Option<NameSource>,
 }
 
+impl ChainOverview {
+    /// Why the chain cannot be read at all, in words that say what to do; `None` if an endpoint may answer.
+    pub fn silent(&self) -> Option<String> {
+        let (last, others) = self.endpoints.split_last()?;
+        let fault = last.fault.as_ref().filter(|_| others.iter().all(|endpoint| endpoint.fault.is_some()))?;
+        Some(format!(
+            "no endpoint answers ({}: {fault}), so what needs this chain answers 502 or is provisional; check chains.rpc",
+            last.host
+        ))
+    }
+}
+
 impl Chain {
     pub(crate) fn exposure(&self, token: Address) -> ExposureClass {
         self.config.exposure(token)

@@ -9,12 +9,13 @@ use axum::{
     http::header,
 };
 use futures::StreamExt;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::{
     ApiError, Call,
     route::BodyLimit,
+    twice::given_twice,
     validation::{Location, Violation},
 };
 use assay_domain::display_text;
@@ -61,36 +62,6 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
     }
 }
 
-/// The names of the fields that an object has more than once, of which a parser keeps one.
-#[derive(Default)]
-struct Fields {
-    twice: BTreeSet<String>,
-}
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Names;
-        impl<'de> Visitor<'de> for Names {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let (mut once, mut fields) = (BTreeSet::new(), Fields::default());
-                while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
-                    if !once.insert(name.clone()) {
-                        fields.twice.insert(name);
-                    }
-                }
-                Ok(fields)
-            }
-        }
-        deserializer.deserialize_map(Names)
-    }
-}
-
 impl JsonObject {
     fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
         let refuse = |violation| Err(ApiError::invalid(vec![violation]));
@@ -99,9 +70,8 @@ impl JsonObject {
         }
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => {
-                let given: Fields = serde_json::from_slice(bytes).unwrap_or_default();
                 let duplicate = |field: &String| Violation::duplicate(Location::Body, field);
-                let violations = given.twice.iter().take(NAMED).map(duplicate).collect();
+                let violations = given_twice(bytes).iter().take(NAMED).map(duplicate).collect();
                 Ok(Self { fields, known: BTreeSet::new(), violations })
             }
             Ok(_) => refuse(Violation::not_an_object()),
@@ -415,6 +385,7 @@ mod tests {
             (r#"{"total_assets_usd":1}"#, "did you mean total_asset_usd?"),
             (r#"{"other":1}"#, "known fields are total_asset_usd"),
             (r#"{"total_asset_usd":1,"total_asset_usd":2}"#, "duplicate"),
+            (r#"{"total_asset_usd":1,"when":[{"below":2,"below":3}]}"#, "duplicate"),
             (r#"{"other":1,"total_asset_usd":2,"\u006fther":3}"#, "duplicate"),
             (r#"{"total_asset_usd":-1}"#, "greater_than_equal"),
             (r#"{"total_asset_usd":"5"}"#, "float_type"),

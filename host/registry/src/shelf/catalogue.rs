@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::Stamp;
 use crate::{
-    LoadError, Model, Reason, RoleError, Roles,
+    LoadError, Model, Reason, RoleError, Roles, ScoreError,
     active::{ActiveModels, KindModels},
     call::price,
     split::ActiveSplit,
@@ -59,14 +59,27 @@ pub(crate) struct ShelfEntry {
 }
 
 impl Catalogue {
-    /// The champion by role, or a substitute while it is absent or out of service.
+    /// The champion by role, or a substitute while it is out of service. Nothing stands in for a champion that is not
+    /// loaded: other hosts of the fleet have it, and a client would take the other score for the champion's.
     pub(crate) fn champion(&self, kind: ModelKind) -> Option<&ShelfEntry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
-        let by_role = self.models.get(&(kind, version.clone()));
-        if by_role.is_none() && self.starting {
+        let by_role = self.models.get(&(kind, version.clone()))?;
+        if by_role.out_of_service.is_none() { Some(by_role) } else { self.instead_of(kind, version) }
+    }
+
+    /// Why no version of `kind` answers, and what to do; `None` if one does.
+    pub(crate) fn vacancy(&self, kind: ModelKind) -> Option<String> {
+        if self.champion(kind).is_some() {
             return None;
         }
-        by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
+        let lost = self.roles.champion(kind).filter(|_| !self.starting).map(|version| self.absent(kind, version));
+        Some(match lost {
+            Some(why) => format!(
+                "the champion cannot answer, and no other version stands in for it: {why}. Put its file on the shelf, \
+                 or promote another version"
+            ),
+            None => ScoreError::NoChampion(kind).to_string(),
+        })
     }
 
     /// The first champion of a kind that has none: the configured version, or the highest.

@@ -11,7 +11,8 @@ use std::{
 use crate::{LoadError, confine::engines::Engines};
 use assay_domain::Digest;
 
-/// Codes of refusals that depend only on the file. A failed self-test is not one of them: a busy machine can cause it.
+/// Codes of refusals that depend only on the file. A failed self-test is not one of them, for a busy machine can cause
+/// it; nor is a compiler that failed, for a small one can.
 const LASTING: [&str; 9] = [
     "not_encodable",
     "invalid_wasm",
@@ -107,10 +108,17 @@ mod tests {
         let (one, two) = (Digest([1; 32]), Digest([2; 32]));
         let problem = LoadError::WrongWorld(Vec::new());
         open(&limits).keep(&one, &problem);
-        open(&limits).keep(&two, &LoadError::SelfTest { input: "a".into(), problem: "b".into() });
+        for passing in [
+            LoadError::SelfTest { input: "a".into(), problem: "b".into() },
+            LoadError::CompilerFailed { memory: 1, status: "signal: 6 (SIGABRT)".into() },
+            LoadError::CompilerStart("it may use 1 MiB".into()),
+            LoadError::CompilerStopped("no memory".into()),
+        ] {
+            open(&limits).keep(&two, &passing);
+        }
         let again = open(&limits).of(&one).unwrap();
         assert_eq!((again.code(), again.to_string()), (problem.code(), problem.to_string()));
-        assert_eq!(open(&limits).of(&two), None, "a self-test may pass at another time");
+        assert_eq!(open(&limits).of(&two), None, "each of these may pass at another time");
         assert_eq!(open(&Limits { memory: 4 << 20, ..limits }).of(&one), None);
     }
 }

@@ -55,8 +55,7 @@ impl Operations {
 
     /// Models whose absence keeps some path from answering, each with a remedy.
     pub fn missing_models(&self) -> Vec<String> {
-        let active = self.rollout.registry().active();
-        NEEDED.into_iter().filter_map(|kind| active.champion_of(kind).err()).map(|error| error.to_string()).collect()
+        NEEDED.into_iter().filter_map(|kind| self.rollout.registry().vacancy(kind)).collect()
     }
 
     /// The chains and keys that the server lacks. It is ready without them, and refuses most requests.

@@ -125,7 +125,6 @@ impl Compiler {
         if child::gave_up(status) {
             return LoadError::CompilerStart(format!("it ended with {status}"));
         }
-        let memory = self.memory >> 20;
-        LoadError::Compiler(format!("it takes more than {memory} MiB of memory, or makes the compiler fail ({status})"))
+        LoadError::CompilerFailed { memory: self.memory >> 20, status: status.to_string() }
     }
 }
