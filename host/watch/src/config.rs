@@ -19,6 +19,12 @@ pub struct Watches {
     /// Time without a value after which a watch is stale.
     #[serde(rename = "stale_after_seconds", deserialize_with = "settings::seconds")]
     pub stale_after: Duration,
+    /// Percent by which the price of a collateral can move against that of a debt in a minute; if absent, each watch is
+    /// evaluated as often as its owner asked.
+    pub allowed_move_percent: Option<f64>,
+    /// Longest time between two evaluations of a watch that waits because prices are far from its bounds.
+    #[serde(rename = "slowest_seconds", deserialize_with = "settings::seconds")]
+    pub slowest: Duration,
     /// Wallets that are read together, in one sweep.
     pub batch: usize,
     /// Days for which events are kept.
@@ -38,6 +44,9 @@ impl Watches {
         found.number("max_per_key", self.max_per_key, 1..=10_000);
         found.number("min_every_seconds", self.min_every.as_secs(), 1..=86_400);
         found.number("stale_after_seconds", self.stale_after.as_secs(), 1..=86_400);
+        let wrong = self.allowed_move_percent.is_some_and(|percent| !(0.01..=50.0).contains(&percent));
+        found.add_if(wrong, "allowed_move_percent", "must be 0.01 to 50");
+        found.number("slowest_seconds", self.slowest.as_secs(), 1..=86_400);
         found.number("batch", self.batch, 1..=100);
         found.days("keep_days", self.keep, 1..=365);
         let is_host = !self.origin.is_empty() && self.origin.bytes().all(|byte| byte.is_ascii_graphic());

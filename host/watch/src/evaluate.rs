@@ -108,7 +108,7 @@ impl WatchesInner {
                 readings: &readings,
                 now: read.now,
                 since: record.created_at,
-                stale_after: TimeDelta::from_std(self.settings.stale_after.max(record.every * 2)).unwrap_or_default(),
+                stale_after: TimeDelta::from_std(self.settings.stale_after(record)).unwrap_or_default(),
                 fires_at_once: record.fires_at_once,
                 chains: &read.facts,
             };
@@ -127,6 +127,7 @@ impl WatchesInner {
             }
         }
         state.evaluated_at = Some(read.now);
+        state.wait = self.settings.pace(record, &state);
         count(&state, &events);
         self.store_evaluated(lease, watch, state, events, settled).await
     }

@@ -103,7 +103,8 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
     if record.is_group() {
         return digest_due(record, state);
     }
-    let every = TimeDelta::from_std(record.every).unwrap_or(TimeDelta::days(1));
+    let wait = record.every.max(state.wait.unwrap_or_default());
+    let every = TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
     let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
     match state.ended_at {
         // Only to be forgotten.

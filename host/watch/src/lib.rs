@@ -5,6 +5,7 @@
 //! | [`trigger`], [`market`] | the measures and bounds of a watch |
 //! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
 //! | [`series`], `past`, `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; when it is stored |
+//! | `pace` | how long a watch can wait for its next evaluation |
 //! | `sweep`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
@@ -32,6 +33,7 @@ mod leader;
 mod load;
 pub mod market;
 mod measures;
+mod pace;
 mod past;
 mod portfolio;
 pub mod reading;

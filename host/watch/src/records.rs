@@ -235,6 +235,9 @@ pub(crate) struct StateRecord {
     pub generation: u32,
     pub address: Option<Address>,
     pub evaluated_at: Option<Time>,
+    /// Time until the next evaluation, if it can wait for longer than its owner asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Duration>,
     pub triggers: Vec<TriggerState>,
     /// What `triggers` has the states of.
     #[serde(default)]

@@ -20,7 +20,8 @@ impl StateRecord {
         let age = self.evaluated_at.zip(saved.evaluated_at).map(|(now, then)| now - then);
         let same_triggers = self.triggers.len() == saved.triggers.len()
             && self.triggers.iter().zip(&saved.triggers).all(|(now, then)| now.is_as(then));
-        let plain = Self { evaluated_at: saved.evaluated_at, triggers: saved.triggers.clone(), ..self.clone() };
+        let (evaluated_at, wait, triggers) = (saved.evaluated_at, saved.wait, saved.triggers.clone());
+        let plain = Self { evaluated_at, wait, triggers, ..self.clone() };
         age.is_none_or(|age| age >= LONGEST) || !same_triggers || plain != *saved
     }
 }

@@ -146,6 +146,31 @@ fn a_crash_is_told_once_with_both_blocks_and_clears_above_the_second_bound() {
 }
 
 #[test]
+fn a_watch_far_from_its_bound_waits_and_one_near_it_does_not() {
+    run(async {
+        let market = Market::start().await;
+        // A health factor of 1.7: 26 minutes from 1.3 at one percent a minute.
+        let more = "allowed_move_percent = 1.0\nslowest_seconds = 3600\n";
+        let service = Service::start(&market.config(market.chain.url(), more));
+        let api = service.keyed();
+        let wait = async |more: Value| {
+            let watch = watch(&api, more).await;
+            let seen = seen(&api, &watch, |watch| watch["evaluated_at"].is_string()).await;
+            let at = |field: &str| chrono::DateTime::parse_from_rfc3339(seen[field].as_str().expect("a time"));
+            (at("next_check_at").expect("a time") - at("evaluated_at").expect("a time")).num_seconds()
+        };
+        let far = wait(json!({})).await;
+        assert!((1_400..=1_700).contains(&far), "{far}");
+        let near = json!([{ "measure": "health_factor", "below": 1.6999 }, { "measure": "debt_usd", "above": 5_000 }]);
+        let scored = json!([{ "measure": "health_factor", "below": 1.3 }, { "measure": "score", "below": 400 }]);
+        for when in [near, scored] {
+            let wait = wait(json!({ "when": when })).await;
+            assert!(wait <= 60, "{wait}: {when}");
+        }
+    });
+}
+
+#[test]
 fn a_wallet_that_cannot_be_read_is_stale_and_no_crossing() {
     run(async {
         let mut market = Market::start().await;

@@ -4,6 +4,8 @@
 //!
 //! `ASSAY_SOAK=1` raises the numbers to the promised ones (`make soak PART=watches`).
 
+mod cost;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -21,7 +23,7 @@ use assay_tests::{
     devnet::actors::{DEPLOYER, address as named},
     lenders::comet::Comet,
     proxy::{Proxy, Reply},
-    receiver::{Consent, Receiver},
+    receiver::{Consent, Delivery, Receiver},
     service::{Caller, Service},
     until::until,
 };
@@ -114,7 +116,8 @@ impl Crash {
         market.chain.mine().await.expect("the wallets borrow");
         let proxy = Proxy::start(market.chain.url()).await;
         let more = format!(
-            "max_per_key = 1000\nbatch = 100\nstale_after_seconds = 86400\n{}[reading.rpc]\nretries = 0\n",
+            "max = 10000\nmax_per_key = 10000\nbatch = 100\nstale_after_seconds = 86400\n{}\n[reading.rpc]\n\
+             retries = 0\n",
             allowing(&[receiver])
         );
         let config = market.config(&proxy.url, &more);
@@ -150,6 +153,17 @@ impl Crash {
             calls.fetch_add(1, SeqCst);
             rule(&call.method)
         });
+    }
+
+    /// The times from the block of an event to its arrival, shortest first.
+    fn delays<'a>(&self, arrived: impl IntoIterator<Item = &'a Delivery>) -> Vec<Duration> {
+        let delay = |delivery: &Delivery| {
+            let hash = delivery.body["data"]["after"]["blocks"][0]["hash"].as_str()?;
+            Some(delivery.arrived.saturating_duration_since(*self.mined.get(hash)?))
+        };
+        let mut delays: Vec<Duration> = arrived.into_iter().filter_map(delay).collect();
+        delays.sort();
+        delays
     }
 
     /// Waits until the server has made so many calls more.
@@ -417,14 +431,7 @@ fn a_crash_is_told_as_the_contracts_had_it() {
             doubled += usize::from(known.body["data"]["seq"] != delivery.body["data"]["seq"]);
             assert!(ids.contains_key(&delivery.id), "{} was never stored", delivery.id);
         }
-        let mut delays: Vec<Duration> = first
-            .values()
-            .filter_map(|delivery| {
-                let hash = delivery.body["data"]["after"]["blocks"][0]["hash"].as_str()?;
-                Some(delivery.arrived.saturating_duration_since(*crash.mined.get(hash)?))
-            })
-            .collect();
-        delays.sort();
+        let delays = crash.delays(first.values().copied());
         let expected: usize = crash.wallets.iter().flat_map(|wallet| wallet.said.values()).map(Vec::len).sum();
         println!(
             "{count} wallets, {} kills, {expected} events expected: {missed} missed, {wrong} false, {doubled} doubled \

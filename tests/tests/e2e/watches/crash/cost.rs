@@ -1,0 +1,93 @@
+//! What watches cost: the calls of one evaluation, quiet and in a crash, beside those of asking for the score as often;
+//! and the time from a block to a delivery. `make soak PART=watches` prints the table for 10, 1,000 and 10,000 watches.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+use assay_tests::{
+    proxy::{Proxy, Reply},
+    receiver::{Consent, Receiver},
+    service::Service,
+    until::until,
+};
+
+use super::{Crash, is_soak, percentile, run};
+
+/// Evaluations of a watch in a day, every five minutes; and if prices are far from its bound, every ten.
+const A_DAY: f64 = 288.0;
+const PACED: f64 = 144.0;
+/// Wallets whose score is asked for.
+const POLLED: usize = 10;
+
+impl Crash {
+    /// The evaluations of watches so far.
+    async fn evaluations(&self) -> f64 {
+        let metrics = self.api().get("/metrics").await.text;
+        let of_watches = metrics.lines().filter(|line| line.starts_with("assay_watch_evaluations_total"));
+        of_watches.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    /// The calls of each evaluation while `work` is done, and until each watch was evaluated twice.
+    async fn calls_of(&mut self, work: impl AsyncFnOnce(&mut Self)) -> f64 {
+        let (calls, evaluations) = (self.calls.load(SeqCst), self.evaluations().await);
+        work(self).await;
+        let goal = evaluations + 2.0 * self.wallets.len() as f64;
+        let now = until(async || self.evaluations().await, |now| *now >= goal).await;
+        (self.calls.load(SeqCst) - calls) as f64 / (now - evaluations)
+    }
+
+    /// The calls of asking for the score of a wallet that was read before, on a server that caches none.
+    async fn calls_of_a_score(&self) -> f64 {
+        let (proxy, calls) = (Proxy::start(self.market.chain.url()).await, Arc::<AtomicUsize>::default());
+        let counted = calls.clone();
+        proxy.rule(move |_| {
+            counted.fetch_add(1, SeqCst);
+            Reply::Pass
+        });
+        let service = Service::start(&self.market.config(&proxy.url, "[scoring]\ncache_ms = 1\n"));
+        let api = service.keyed();
+        let mut before = 0;
+        for _ in 0..2 {
+            before = calls.load(SeqCst);
+            for wallet in self.wallets.iter().take(POLLED) {
+                api.get(&format!("/api/v2/score/address/{}", wallet.address)).await.ok();
+            }
+        }
+        (calls.load(SeqCst) - before) as f64 / POLLED as f64
+    }
+}
+
+#[test]
+fn a_watch_costs_less_than_asking_for_the_score_as_often() {
+    run(async {
+        println!("| watches | quiet | in a crash | day, quiet | day, paced | day, crash | day, scores | p50 | p99 |");
+        for count in if is_soak() { [10, 1_000, 10_000].as_slice() } else { &[10, 40] } {
+            let receiver = Receiver::start(Consent::Allows).await;
+            let mut crash = Crash::start(*count, &receiver).await;
+            crash.seen().await;
+            let score = crash.calls_of_a_score().await;
+            let quiet = crash.calls_of(async |_| {}).await;
+            let fall = async |crash: &mut Crash| {
+                for price in [1_203.7, 805.3, 2_503.1] {
+                    crash.hold(price, None).await;
+                }
+            };
+            let falling = crash.calls_of(fall).await;
+            let expected: usize = crash.wallets.iter().flat_map(|wallet| wallet.said.values()).map(Vec::len).sum();
+            let arrived = until(async || receiver.events(), |events| events.len() >= expected).await;
+            let delays = crash.delays(&arrived);
+            println!(
+                "| {count} | {quiet:.2} | {falling:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1?} | {:.1?} |",
+                quiet * A_DAY,
+                quiet * PACED,
+                falling * A_DAY,
+                score * A_DAY,
+                percentile(&delays, 50),
+                percentile(&delays, 99),
+            );
+            assert!(quiet < score && falling < 2.0 * score, "{quiet} and {falling} for a watch, {score} for a score");
+        }
+    });
+}
