@@ -38,6 +38,7 @@ use assay_evm::config::Outbound;
 use assay_store::Store;
 use assay_tasks::Spawner;
 use mock::Mock;
+pub use mock::is_mock_agent;
 use published::Published;
 use refresh::Refresher;
 use view::AgentView;

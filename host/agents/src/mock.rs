@@ -55,6 +55,11 @@ fn reputation(id: u64) -> AgentReputation {
     AgentReputation { summaries, clients, clients_read: clients, complete: true }
 }
 
+/// Whether the mock registry has this agent.
+pub fn is_mock_agent(id: u64) -> bool {
+    agent(id).is_some()
+}
+
 /// Every twentieth agent is burned. Ids that end in 7 have a document that cannot be fetched.
 fn agent(id: u64) -> Option<Agent> {
     if !(1..=REGISTERED).contains(&id) || id.is_multiple_of(20) {

@@ -96,7 +96,7 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
 fn texts(language: Language, kind: ModelKind) -> Option<Vec<FileText>> {
     Some(match (language, kind) {
         (Language::Rust, _) => [&RUST[..], &[("src/lib.rs", rust(kind))]].concat(),
-        (Language::JavaScript, _) => [&JAVASCRIPT[..], javascript(kind)?.as_slice()].concat(),
+        (Language::JavaScript, _) => [&JAVASCRIPT[..], javascript(kind).as_slice()].concat(),
         (Language::Python, _) => [&PYTHON[..], &python(kind)?].concat(),
         (Language::Scorecard, ModelKind::Credit) => SCORECARD.to_vec(),
         (Language::Scorecard, ModelKind::Sybil) => SYBIL_SCORECARD.to_vec(),
@@ -128,8 +128,8 @@ fn rust(kind: ModelKind) -> &'static str {
 }
 
 /// The model, its tests, and what these need.
-fn javascript(kind: ModelKind) -> Option<Vec<FileText>> {
-    Some(match kind {
+fn javascript(kind: ModelKind) -> Vec<FileText> {
+    match kind {
         ModelKind::Credit => vec![
             ("model.js", include_str!("../templates/javascript/credit.js")),
             ("model.test.js", include_str!("../templates/javascript/credit.test.js")),
@@ -144,8 +144,11 @@ fn javascript(kind: ModelKind) -> Option<Vec<FileText>> {
             ("model.test.js", include_str!("../templates/javascript/sybil.test.js")),
             JAVASCRIPT_WALLETS,
         ],
-        ModelKind::Sandbox => return None,
-    })
+        ModelKind::Sandbox => vec![
+            ("model.js", include_str!("../templates/javascript/sandbox.js")),
+            ("model.test.js", include_str!("../templates/javascript/sandbox.test.js")),
+        ],
+    }
 }
 
 /// The model and its tests.
@@ -173,9 +176,10 @@ mod tests {
     fn each_template_is_filled_in() {
         let scripts = [Language::Rust, Language::JavaScript, Language::Python];
         let kinds = [ModelKind::Boost, ModelKind::Sybil].into_iter().flat_map(|kind| scripts.map(|lang| (lang, kind)));
-        let others = [(Language::Rust, ModelKind::Sandbox), (Language::Scorecard, ModelKind::Sybil)];
+        let sandboxes = [Language::Rust, Language::JavaScript].map(|language| (language, ModelKind::Sandbox));
+        let others = [(Language::Scorecard, ModelKind::Sybil)];
         let credit = Language::ALL.map(|language| (language, ModelKind::Credit));
-        for (language, kind) in kinds.chain(credit).chain(others) {
+        for (language, kind) in kinds.chain(credit).chain(others).chain(sandboxes) {
             let files = files(language, kind, "my-model", "../assay/models/kit").unwrap();
             let of = |name: &str| files.iter().find(|(path, _)| *path == name).map(|(_, text)| text.as_str());
             let readme = of("README.md").unwrap();

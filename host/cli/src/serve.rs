@@ -1,6 +1,6 @@
 //! `assay serve`: runs the server until SIGTERM or SIGINT.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use tokio::{
@@ -34,12 +34,18 @@ pub struct Serve {
     /// Key of the sandbox, at least 8 characters, instead of a new key at each start
     #[arg(long, requires = "sandbox")]
     key: Option<String>,
+    /// TOML file with scenarios of your own: addresses and agents that the sandbox answers as you say
+    #[arg(long, value_name = "FILE", requires = "sandbox")]
+    scenarios: Option<PathBuf>,
 }
 
 pub fn run(serve: Serve) -> Result<(), Failure> {
     let mut config = serve.file.load()?;
     config.sandbox |= serve.sandbox;
     config.listen = serve.listen.unwrap_or(config.listen);
+    if let Some(file) = &serve.scenarios {
+        config.scenarios = config::scenarios(file).map_err(Failure::cannot)?;
+    }
     let key = if config.sandbox { sandbox(&mut config, serve.key)? } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
     // Dropped before the runtime, which sends the last traces.

@@ -56,30 +56,40 @@ pub struct Offered {
     pub resource: String,
 }
 
-/// The means of payment, and the agents to which payments are refused. Cheap to clone.
+/// The means of payment, and the agents whose payments a scenario decides about. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Payments {
     /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
-    /// The payments that scenarios of a sandbox refuse.
+    /// The payments that scenarios of a sandbox accept and refuse.
     pub script: Option<Arc<dyn PaymentScript>>,
 }
 
-/// Refuses the payments for some agents, as a scenario of a sandbox says.
+/// Decides about the payments for some agents, as scenarios of a sandbox say.
 pub trait PaymentScript: Send + Sync {
-    /// The terms of payments for the agent, if they are refused.
-    fn terms(&self, agent_id: u64) -> Option<&X402>;
+    /// The service for payments for the agent, if a scenario decides about them.
+    fn x402(&self, agent_id: u64) -> Option<&X402>;
 
     /// The refusal of `payment` for the agent.
     fn refusal(&self, agent_id: u64, payment: &Payment) -> Option<Refused>;
 }
 
 impl Payments {
+    /// Whether a client without a key can pay for anything.
+    pub fn are_taken(&self) -> bool {
+        self.x402.is_some() || self.script.is_some()
+    }
+
+    /// The service that takes payments for the agent.
+    pub fn of_agent(&self, agent_id: u64) -> Option<&X402> {
+        self.x402.as_ref().or_else(|| self.script.as_ref()?.x402(agent_id))
+    }
+
     /// # Errors
     /// 402 for a payment that a scenario refuses.
     pub fn refuse_scripted(&self, agent_id: u64, offered: &Offered) -> Result<(), ApiError> {
         let script = self.script.as_ref().and_then(|script| {
-            Some(offered.refused(script.terms(agent_id)?, &script.refusal(agent_id, &offered.payment)?))
+            Some(offered.refused(script.x402(agent_id)?, &script.refusal(agent_id, &offered.payment)?))
         });
         script.map_or(Ok(()), Err)
     }
@@ -103,13 +113,12 @@ where
         let price = Call::of(parts)?.price;
         let item = if price == Some(PriceClass::Attestation) { Item::Statement } else { Item::Submission };
         let payments = Payments::from_ref(state);
-        let x402 = match (&payments.x402, &payments.script) {
-            (Some(x402), _) => x402,
-            (None, Some(script)) => {
+        let x402 = match &payments.x402 {
+            Some(x402) => x402,
+            None => {
                 let agent = AgentPath::from_request_parts(parts, state).await.ok();
-                agent.and_then(|AgentPath(id)| script.terms(id)).ok_or(AccessError::MissingOrInvalid)?
+                agent.and_then(|AgentPath(id)| payments.of_agent(id)).ok_or(AccessError::MissingOrInvalid)?
             }
-            (None, None) => return Err(AccessError::MissingOrInvalid.into()),
         };
         let (_, offered) = Client::read(parts, x402, error)?.offer(item)?;
         Ok(Self::Payment(Box::new(offered)))

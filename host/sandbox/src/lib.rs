@@ -6,11 +6,16 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 pub mod bodies;
+mod condition;
+pub mod config;
 mod features;
+mod history;
+mod mocks;
 mod payments;
+mod reading;
 mod report;
 mod routes;
-mod scenario;
+mod scripted;
 mod source;
 mod submissions;
 mod sums;
@@ -24,19 +29,20 @@ use axum::{
     response::Response,
 };
 
-use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, ModelVersion, Score};
-use assay_registry::{
-    ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockSubject, Registry, SandboxModel, Scenario,
-};
+use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score};
+use assay_registry::{ActiveModels, BoostModel, ChainValue, CreditModel, MockSubject, SandboxModel, Scenario};
 pub(crate) use assay_report::responses;
 use assay_rollout::{Basis, Scored};
 use assay_score::{Baseline, ScoringError};
 
-pub use payments::RefusedPayments;
+use condition::Condition;
+pub use mocks::Mocks;
+pub use payments::MockPayments;
 pub use routes::{SandboxRoutes, operations, routes};
-pub use scenario::ScenarioCondition;
+use scripted::SHIPPED;
+pub use scripted::Scripted;
 pub use source::SandboxSource;
-pub use submissions::submissions;
+pub use submissions::{factory, submissions};
 
 /// Marks the responses of a sandbox.
 const MOCK: HeaderName = HeaderName::from_static("x-assay-sandbox");
@@ -46,6 +52,8 @@ pub struct Sandbox {
     active: Arc<ActiveModels>,
     /// Instead of the credit champion.
     credit: Option<CreditModel>,
+    /// The scenarios of a tester.
+    scripted: Arc<[Scripted]>,
 }
 
 /// A mock score. Its model is the credit champion, which is the `model_version` of the contract.
@@ -57,33 +65,20 @@ pub struct SandboxScore {
 }
 
 /// An address, and the condition under which a request about it is answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct MockRequest {
     pub address: Address,
-    pub condition: ScenarioCondition,
+    pub condition: Condition,
 }
 
 impl MockRequest {
     /// A request without a scenario.
     pub fn plainly(address: Address) -> Self {
-        Self { address, condition: ScenarioCondition::PLAIN }
+        Self { address, condition: Condition::default() }
     }
 }
 
 impl Sandbox {
-    pub fn now(registry: &Registry) -> Self {
-        Self { active: registry.active(), credit: None }
-    }
-
-    /// On the scale of this version of the credit model instead of the champion's.
-    ///
-    /// # Errors
-    /// `ScoringError::Version` for a version that is not in service.
-    pub fn on(registry: &Registry, version: Option<&ModelVersion>) -> Result<Self, ScoringError> {
-        let credit = version.map(|version| registry.in_service(version)).transpose()?;
-        Ok(Self { credit, ..Self::now(registry) })
-    }
-
     /// # Errors
     /// `ScoringError::Model` without a sandbox or credit champion, or if the generator fails.
     pub fn score(&self, address: Address) -> Result<SandboxScore, ScoringError> {
@@ -109,32 +104,43 @@ impl Sandbox {
     }
 
     /// The score as a production path answers it, with off-chain assets in US dollars if they are given.
-    fn scored(&self, asked: MockRequest, off_chain_usd: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+    fn scored(&self, asked: &MockRequest, off_chain_usd: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+        asked.condition.require_score()?;
+        let (base, found) = self.assessed(asked, self.generator()?.score(&asked.address)?, factors)?;
+        // The rule of production, not that of the sandbox paths.
         let score = match off_chain_usd {
-            None => self.score(asked.address)?,
-            // The rule of production, not that of the sandbox paths.
-            Some(usd) => {
-                let base = self.generator()?.score(&asked.address)?;
-                self.on_scale(self.active.champion::<BoostModel>()?.boost(base, usd)?)?
-            }
+            None => base,
+            Some(usd) => self.active.champion::<BoostModel>()?.boost(base, usd)?,
         };
-        let factors =
-            if factors { asked.condition.factors(self.generator()?.factors(&asked.address)?) } else { Vec::new() };
-        self.scored_as(asked, score, factors)
+        self.scored_as(asked, self.on_scale(score)?, found)
+    }
+
+    /// The score of a wallet for which the generator drew `drawn`, and its factors if they are wanted.
+    fn assessed(&self, asked: &MockRequest, drawn: Score, factors: bool) -> Result<(Score, Vec<Factor>), ScoringError> {
+        let MockRequest { address, condition } = asked;
+        let needed = factors || condition.needs_factors();
+        let found = if needed { self.generator()?.factors(address)? } else { Vec::new() };
+        let (score, found) = condition.assessed(drawn, found, &self.credit()?);
+        Ok((score, if factors { found } else { Vec::new() }))
     }
 
     /// The score with features of the mock report, which move it as they move the score of the credit model.
     ///
     /// # Errors
     /// As [`Sandbox::score`], and the refusal of the credit model.
-    fn baseline(&self, asked: MockRequest, factors: bool) -> Result<Baseline, ScoringError> {
+    fn baseline(&self, asked: &MockRequest, factors: bool) -> Result<Baseline, ScoringError> {
         let scored = self.scored(asked, None, factors)?;
         let as_of = u64::try_from(scored.at.timestamp()).unwrap_or(0);
         let features = features::features(&self.generator()?.report(&asked.address)?, as_of);
         Baseline::mock(self.credit()?, Arc::new(scored), Arc::new(features))
     }
 
-    fn scored_as(&self, asked: MockRequest, score: SandboxScore, factors: Vec<Factor>) -> Result<Scored, ScoringError> {
+    fn scored_as(
+        &self,
+        asked: &MockRequest,
+        score: SandboxScore,
+        factors: Vec<Factor>,
+    ) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = score;
         let fresh = now();
         Ok(Scored {
@@ -151,35 +157,49 @@ impl Sandbox {
         })
     }
 
-    fn coverage(&self, MockRequest { address, condition }: MockRequest) -> Result<Coverage, ScoringError> {
-        if condition.is_plain() {
+    fn coverage(&self, MockRequest { address, condition }: &MockRequest) -> Result<Coverage, ScoringError> {
+        if !condition.changes_report() {
             return Ok(Coverage::Complete);
         }
-        Ok(condition.coverage(self.generator()?.report(&address)?))
+        Ok(condition.coverage(self.generator()?.report(address)?))
     }
 
     /// A request about `address`.
     ///
     /// # Errors
-    /// As [`ScenarioCondition::of`].
+    /// As [`Sandbox::condition`].
     fn asked(&self, address: Address) -> Result<MockRequest, ScoringError> {
-        Ok(MockRequest { address, condition: ScenarioCondition::of(self.behaviour(MockSubject::Address(address))?)? })
+        Ok(MockRequest { address, condition: self.condition(MockSubject::Address(address))? })
     }
 
-    /// The condition of a production path for `subject` instead of a plain answer.
+    /// The condition of the production paths for `subject`: of the tester, of the generator, or of the host.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn behaviour(&self, subject: MockSubject) -> Result<Option<Behaviour>, ScoringError> {
-        Ok(self.generator()?.behaviour(&subject)?)
+    pub(crate) fn condition(&self, subject: MockSubject) -> Result<Condition, ScoringError> {
+        let of = |all: &[Scripted]| all.iter().find(|one| one.scenario.subject == subject).cloned();
+        if let Some(own) = of(&self.scripted) {
+            return Ok(own.condition);
+        }
+        Ok(match self.generator()?.behaviour(&subject)? {
+            Some(behaviour) => behaviour.into(),
+            None => of(&SHIPPED).map_or_else(Condition::default, |shipped| shipped.condition),
+        })
     }
 
-    /// The subjects with a behaviour.
+    /// The subjects with a condition: of the tester, of the generator, and of the host. The first of each subject.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
     pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoringError> {
-        Ok(self.generator()?.scenarios()?)
+        let of = |all: &[Scripted]| all.iter().map(|one| one.scenario.clone()).collect::<Vec<_>>();
+        let mut all = of(&self.scripted);
+        for scenario in self.generator()?.scenarios()?.into_iter().chain(of(&SHIPPED)) {
+            if all.iter().all(|other| other.subject != scenario.subject && other.id != scenario.id) {
+                all.push(scenario);
+            }
+        }
+        Ok(all)
     }
 
     /// US dollars by chain. A chain that is not listed holds nothing.

@@ -1,38 +1,35 @@
-//! The payments that scenarios refuse.
+//! The payments that scenarios accept and refuse.
 
-use std::sync::Arc;
-
-use super::Sandbox;
-use assay_domain::PaymentRefusal;
+use super::{Mocks, condition::PaymentOutcome};
 use assay_payment::{Payment, PaymentScript, Refused, X402};
-use assay_registry::{Behaviour, MockSubject, Registry};
+use assay_registry::MockSubject;
 
-/// Refuses the payments for the agents whose scenario says so.
-pub struct RefusedPayments {
-    registry: Arc<Registry>,
+/// Decides about the payments for the agents whose scenario says so.
+pub struct MockPayments {
+    mocks: Mocks,
     x402: X402,
 }
 
-impl RefusedPayments {
+impl MockPayments {
     /// With these terms, as production would demand them.
-    pub fn new(registry: Arc<Registry>, x402: X402) -> Self {
-        Self { registry, x402 }
+    pub fn new(mocks: Mocks, x402: X402) -> Self {
+        Self { mocks, x402 }
     }
 
-    fn why(&self, agent_id: u64) -> Option<PaymentRefusal> {
-        match Sandbox::now(&self.registry).behaviour(MockSubject::Agent(agent_id)) {
-            Ok(Some(Behaviour::PaymentRefused(why))) => Some(why),
-            _ => None,
-        }
+    fn outcome(&self, agent_id: u64) -> Option<PaymentOutcome> {
+        self.mocks.now().condition(MockSubject::Agent(agent_id)).ok()?.payment
     }
 }
 
-impl PaymentScript for RefusedPayments {
-    fn terms(&self, agent_id: u64) -> Option<&X402> {
-        self.why(agent_id).map(|_| &self.x402)
+impl PaymentScript for MockPayments {
+    fn x402(&self, agent_id: u64) -> Option<&X402> {
+        self.outcome(agent_id).map(|_| &self.x402)
     }
 
     fn refusal(&self, agent_id: u64, payment: &Payment) -> Option<Refused> {
-        Some(self.x402.scripted(self.why(agent_id)?, payment))
+        match self.outcome(agent_id)? {
+            PaymentOutcome::Accepted => None,
+            PaymentOutcome::Refused(why) => Some(self.x402.scripted(why, payment)),
+        }
     }
 }

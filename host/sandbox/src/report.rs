@@ -13,7 +13,10 @@ use assay_report::{
     ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
     sum,
 };
-use assay_score::ScoringError;
+use assay_rollout::Scored;
+use assay_score::{NotScored, ScoringError};
+
+use crate::{condition::Reading, features::features};
 
 /// The liquidation threshold of mock collateral, and its price in dollars.
 pub(crate) const THRESHOLD: f64 = 0.8;
@@ -23,28 +26,42 @@ const DECIMALS: u8 = 6;
 const UNIT: f64 = 1e6;
 
 impl Sandbox {
+    /// The report. A wallet without activity has one of zeros, and one that the model refuses has no score.
+    ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn report(&self, asked: MockRequest) -> Result<Report, ScoringError> {
+    pub fn report(&self, asked: &MockRequest) -> Result<Report, ScoringError> {
+        asked.condition.require_reading()?;
         let mut mock = self.generator()?.report(&asked.address)?;
         let unread = asked.condition.change(&mut mock);
-        let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
         let inactive = !has_activity(&mock) && !unread.iter().flatten().any(|(_, one)| one.part.can_show_activity());
-        let fresh = scored.fresh;
-        Ok(Report {
-            scored: Ok(scored),
-            fresh,
-            contents: contents(asked.address, mock, unread),
-            inactive,
-            cached: false,
-        })
+        let scored = match self.score_of_report(asked, &mock, inactive) {
+            Ok(scored) => Ok(Arc::new(scored)),
+            Err(error) => Err(NotScored::of(&error).ok_or(error)?),
+        };
+        let fresh = scored.as_ref().map_or_else(|_| now(), |scored| scored.fresh);
+        Ok(Report { scored, fresh, contents: contents(asked.address, mock, unread), inactive, cached: false })
+    }
+
+    /// The score in a report. Of a wallet without activity, it is what the credit model says of nothing.
+    fn score_of_report(&self, asked: &MockRequest, mock: &MockReport, inactive: bool) -> Result<Scored, ScoringError> {
+        if inactive && asked.condition.reading == Reading::Inactive {
+            let as_of = chrono::Utc::now().timestamp().unsigned_abs();
+            let nothing = features(mock, as_of);
+            let score = self.credit()?.score_uncounted(&nothing).0?.score;
+            return self.scored_as(asked, self.on_scale(score)?, Vec::new());
+        }
+        asked.condition.require_score()?;
+        let (score, _) = self.assessed(asked, mock.score, false)?;
+        self.scored_as(asked, self.on_scale(score)?, Vec::new())
     }
 
     /// The part of the report that concerns one chain.
     ///
     /// # Errors
     /// As [`Sandbox::score`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
-    pub fn chain_report(&self, asked: MockRequest, chain: ChainId) -> Result<ChainReport, ScoringError> {
+    pub fn chain_report(&self, asked: &MockRequest, chain: ChainId) -> Result<ChainReport, ScoringError> {
+        asked.condition.require_reading()?;
         asked.condition.require(chain)?;
         let mut mock = self.generator()?.report(&asked.address)?;
         let mut unread = asked.condition.change(&mut mock);
@@ -119,7 +136,7 @@ fn protocol(name: &str) -> Option<Protocol> {
 }
 
 /// The events of a pool, evenly from its first event to its last. A liquidation is never followed by another kind.
-fn events(pool: &MockPool) -> Vec<ReportedEvent> {
+pub(crate) fn events(pool: &MockPool) -> Vec<ReportedEvent> {
     let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
     let (Some(protocol), Some(first), Some(last)) = (protocol(&pool.protocol), pool.first_event, pool.last_event)
     else {

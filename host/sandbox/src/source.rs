@@ -5,55 +5,57 @@ use std::{collections::HashSet, sync::Arc};
 use alloy::primitives::keccak256;
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{MockRequest, Sandbox, now, scenario::Scenarios};
+use super::{MockRequest, Mocks, Sandbox, now};
 use assay_domain::{Address, ChainId, Snapshot, Subject};
-use assay_registry::Registry;
 use assay_report::{Aggregate, ChainReport, IdentityReport, Report, ReportSource, Summarized};
 use assay_rollout::Scored;
 use assay_score::{
-    Answer, Ask, Baseline, LeftOut, OfSubject, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason,
+    Answer, Ask, Baseline, LeftOut, MockPast, NotScored, OfSubject, ScoreSource, Scores, Scoring, ScoringError,
+    Several, SkipReason,
 };
 use assay_tasks::blocking;
 
-/// Answers from the sandbox champion.
+/// Answers from the sandbox champion, and from scenarios.
 pub struct SandboxSource {
-    registry: Arc<Registry>,
-    scenarios: Scenarios,
+    mocks: Mocks,
 }
 
 impl SandboxSource {
-    pub fn new(registry: Arc<Registry>) -> Self {
-        Self { registry, scenarios: Scenarios::default() }
+    pub fn new(mocks: Mocks) -> Self {
+        Self { mocks }
     }
 
     /// A request about `subject`, after the wait of a slow answer.
     async fn asked(&self, subject: &Subject) -> Result<(Sandbox, MockRequest), ScoringError> {
-        let sandbox = Sandbox::now(&self.registry);
-        let asked = passed(&sandbox, subject).await?;
+        let sandbox = self.mocks.now();
+        let asked = sandbox.asked(address(subject))?;
+        asked.condition.passed().await;
         Ok((sandbox, asked))
     }
 
-    /// The same of `sandbox`, for a score or report, which complete a first read after some requests by `by`.
+    /// The same of `sandbox`, for a score or report, which counts as a request by `by`.
     async fn asked_by(&self, sandbox: &Sandbox, by: &str, subject: &Subject) -> Result<MockRequest, ScoringError> {
-        Ok(self.scenarios.enter(passed(sandbox, subject).await?, by).await)
+        let asked = self.mocks.counted(sandbox.asked(address(subject))?, by).await;
+        asked.condition.passed().await;
+        Ok(asked)
     }
 }
 
 impl ScoreSource for SandboxSource {
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
         async move {
-            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let sandbox = self.mocks.on(ask.version)?;
             let asked = self.asked_by(&sandbox, ask.by, subject).await?;
-            sandbox.scored(asked, off_chain_usd, ask.factors).map(Arc::new)
+            sandbox.scored(&asked, off_chain_usd, ask.factors).map(Arc::new)
         }
         .boxed()
     }
 
     fn baseline<'a>(&'a self, subject: &'a Subject, ask: Ask<'a>) -> Answer<'a, Baseline> {
         async move {
-            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let sandbox = self.mocks.on(ask.version)?;
             let asked = self.asked_by(&sandbox, ask.by, subject).await?;
-            sandbox.baseline(asked, ask.factors)
+            sandbox.baseline(&asked, ask.factors)
         }
         .boxed()
     }
@@ -61,9 +63,9 @@ impl ScoreSource for SandboxSource {
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {
         async move {
             let factors = ask.factors;
-            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let sandbox = self.mocks.on(ask.version)?;
             let model = sandbox.credit()?;
-            let scored = move |sandbox: &Sandbox, asked| sandbox.scored(asked, None, factors).map(Arc::new);
+            let scored = move |sandbox: &Sandbox, asked: &_| sandbox.scored(asked, None, factors).map(Arc::new);
             let Several { found, skipped, none } = each(sandbox, &subjects, scored).await?;
             Ok(Scores { model, found, skipped, none })
         }
@@ -82,6 +84,17 @@ impl ScoreSource for SandboxSource {
         .boxed()
     }
 
+    fn mock_past<'a>(&'a self, subject: &'a Subject, moments: &'a [u64], ask: Ask<'a>) -> Option<Answer<'a, MockPast>> {
+        let past = async move {
+            let sandbox = self.mocks.on(ask.version)?;
+            let asked = self.asked_by(&sandbox, ask.by, subject).await?;
+            let (version, moments) = (sandbox.credit()?.reference().version.clone(), moments.to_vec());
+            blocking(move || Ok(MockPast { address: asked.address, version, points: sandbox.past(&asked, &moments)? }))
+                .await
+        };
+        Some(past.boxed())
+    }
+
     fn of_chains(&self, lack: &'static str) -> Result<&Scoring, ScoringError> {
         Err(ScoringError::Sandbox(lack))
     }
@@ -90,9 +103,9 @@ impl ScoreSource for SandboxSource {
 impl ReportSource for SandboxSource {
     fn report<'a>(&'a self, subject: &'a Subject, by: &'a str) -> Answer<'a, Report> {
         async move {
-            let sandbox = Sandbox::now(&self.registry);
+            let sandbox = self.mocks.now();
             let asked = self.asked_by(&sandbox, by, subject).await?;
-            sandbox.report(asked)
+            sandbox.report(&asked)
         }
         .boxed()
     }
@@ -100,7 +113,7 @@ impl ReportSource for SandboxSource {
     fn chain_report<'a>(&'a self, subject: &'a Subject, chain: ChainId) -> Answer<'a, ChainReport> {
         async move {
             let (sandbox, asked) = self.asked(subject).await?;
-            sandbox.chain_report(asked, chain)
+            sandbox.chain_report(&asked, chain)
         }
         .boxed()
     }
@@ -108,7 +121,7 @@ impl ReportSource for SandboxSource {
     fn summary<'a>(&'a self, subject: &'a Subject) -> Answer<'a, Summarized> {
         async move {
             let (sandbox, asked) = self.asked(subject).await?;
-            sandbox.summary(asked)
+            sandbox.summary(&asked)
         }
         .boxed()
     }
@@ -116,14 +129,14 @@ impl ReportSource for SandboxSource {
     fn chain_summary<'a>(&'a self, subject: &'a Subject, chain: ChainId) -> Answer<'a, Summarized> {
         async move {
             let (sandbox, asked) = self.asked(subject).await?;
-            sandbox.chain_summary(asked, chain)
+            sandbox.chain_summary(&asked, chain)
         }
         .boxed()
     }
 
     fn aggregate<'a>(&'a self, subjects: Vec<Subject>) -> Answer<'a, Aggregate> {
         async move {
-            let all = each(Sandbox::now(&self.registry), &subjects, Sandbox::summary).await?;
+            let all = each(self.mocks.now(), &subjects, Sandbox::summary).await?;
             Aggregate::of(all)
         }
         .boxed()
@@ -132,7 +145,8 @@ impl ReportSource for SandboxSource {
     /// Nothing is attested in the sandbox.
     fn identity<'a>(&'a self, subject: &'a Subject) -> Answer<'a, IdentityReport> {
         async move {
-            let (_, MockRequest { address, .. }) = self.asked(subject).await?;
+            let (_, MockRequest { address, condition }) = self.asked(subject).await?;
+            condition.require_reading()?;
             let (chains, attestations, identity, fresh) = (Vec::new(), Vec::new(), Vec::new(), now());
             let snapshot = Snapshot { address, as_of: fresh.read_at, chains, attestations, identity };
             Ok(IdentityReport { snapshot: Arc::new(snapshot), distinct: Default::default(), cached: false, fresh })
@@ -144,16 +158,10 @@ impl ReportSource for SandboxSource {
     fn holdings<'a>(&'a self, subject: &'a Subject) -> Answer<'a, Summarized> {
         async move {
             let (sandbox, asked) = self.asked(subject).await?;
-            sandbox.holdings(asked)
+            sandbox.holdings(&asked)
         }
         .boxed()
     }
-}
-
-/// A request about `subject`, after the wait of a slow answer.
-async fn passed(sandbox: &Sandbox, subject: &Subject) -> Result<MockRequest, ScoringError> {
-    let MockRequest { address, condition } = sandbox.asked(address(subject))?;
-    Ok(MockRequest { address, condition: condition.passed().await })
 }
 
 /// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played: an
@@ -161,20 +169,24 @@ async fn passed(sandbox: &Sandbox, subject: &Subject) -> Result<MockRequest, Sco
 async fn each<T: Send + 'static>(
     sandbox: Sandbox,
     subjects: &[Subject],
-    work: impl Fn(&Sandbox, MockRequest) -> Result<T, ScoringError> + Send + 'static,
+    work: impl Fn(&Sandbox, &MockRequest) -> Result<T, ScoringError> + Send + 'static,
 ) -> Result<Several<T>, ScoringError> {
     let subjects = addresses(subjects);
     blocking(move || {
         let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), LeftOut::default());
+        let mut none = ScoringError::NotFound;
         for (item, address) in subjects {
-            match sandbox.asked(address) {
-                Ok(asked) => found.push(asked),
+            match work(&sandbox, &sandbox.asked(address)?) {
+                Ok(answer) => found.push(answer),
                 Err(ScoringError::NotFound) => skipped.add(item, SkipReason::NotFound),
+                Err(error) if NotScored::of(&error).is_some() => {
+                    skipped.add(item, SkipReason::NotScored);
+                    none = error;
+                }
                 Err(error) => return Err(error),
             }
         }
-        let none = found.is_empty().then_some(ScoringError::NotFound);
-        let found = found.into_iter().map(|asked| work(&sandbox, asked)).collect::<Result<_, _>>()?;
+        let none = found.is_empty().then_some(none);
         Ok(Several { found, skipped, none })
     })
     .await

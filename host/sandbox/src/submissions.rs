@@ -1,13 +1,13 @@
 //! The scripted IPFS node and registries of submissions in the sandbox. Nothing leaves the process: each step takes a
 //! while and succeeds, unless a scenario fails the submission.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use alloy::primitives::{Bytes, keccak256};
 use chrono::Utc;
 use futures::{FutureExt, future::BoxFuture};
 
-use super::Sandbox;
+use super::{Mocks, Sandbox};
 use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
 use assay_outbox::{
@@ -16,9 +16,9 @@ use assay_outbox::{
     sender::SenderError,
 };
 use assay_payment::records::PaymentRecord;
-use assay_registry::{Behaviour, MockSubject, Phase, Registry};
+use assay_registry::{MockSubject, Phase};
 use assay_reputation::{
-    Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry,
+    Client, Effects, Event, NoAppraisal, Reputation, Settings, SubmissionFactory, by_registry,
     feedback::{Registries, Subject, registry_reason},
     ipfs::IpfsError,
     not_done,
@@ -54,7 +54,7 @@ const FAILING: Address = address!("0x0000000000000000000000000000000000000005");
 const FAILURE: &str = "The registry refused the feedback, as it always does for 0x…05 in the sandbox";
 
 /// The submissions of a sandbox server.
-pub fn submissions(store: Store, registry: Arc<Registry>, agents: Agents) -> Reputation {
+pub fn submissions(store: Store, mocks: Mocks, agents: Agents) -> Reputation {
     let settings = Settings {
         poll: POLL,
         coverage_wait: Duration::ZERO,
@@ -64,17 +64,26 @@ pub fn submissions(store: Store, registry: Arc<Registry>, agents: Agents) -> Rep
         lifetime: Some(LIFETIME),
     };
     let gas = GasBook::new(&Default::default(), store.clone(), None);
-    Reputation::new(settings, store, gas, Scripted { registry, agents }, None)
+    Reputation::new(settings, store, gas, Scripted { mocks, agents }, None)
+}
+
+/// Makes the submissions that payments buy in a sandbox.
+pub fn factory(store: Store) -> SubmissionFactory {
+    SubmissionFactory::new(store, client())
+}
+
+fn client() -> Client {
+    Client { registries: REGISTRIES, account: Address::from_word(keccak256("the account of the sandbox")) }
 }
 
 struct Scripted {
-    registry: Arc<Registry>,
+    mocks: Mocks,
     agents: Agents,
 }
 
 impl Effects for Scripted {
     fn client(&self) -> Client {
-        Client { registries: REGISTRIES, account: Address::from_word(keccak256("the account of the sandbox")) }
+        client()
     }
 
     fn most_transactions(&self) -> usize {
@@ -92,7 +101,7 @@ impl Effects for Scripted {
     ) -> BoxFuture<'a, Result<(ScoresRecord, Option<Stated>), NoAppraisal>> {
         async move {
             tokio::time::sleep(STEP).await;
-            let sandbox = Sandbox::now(&self.registry);
+            let sandbox = self.mocks.now();
             match self.fails(record) {
                 Some(Phase::Scoring) => Err(NoAppraisal::Unread(Unread::chain().on(UNREAD_CHAIN))),
                 _ => Ok((
@@ -140,12 +149,9 @@ impl Effects for Scripted {
 impl Scripted {
     /// The phase in which the submission fails.
     fn fails(&self, record: &SubmissionRecord) -> Option<Phase> {
-        let sandbox = Sandbox::now(&self.registry);
+        let sandbox = self.mocks.now();
         let subjects = [MockSubject::Agent(record.agent_id), MockSubject::Address(record.address)];
-        subjects.into_iter().find_map(|subject| match sandbox.behaviour(subject) {
-            Ok(Some(Behaviour::SubmissionFails(phase))) => Some(phase),
-            _ => None,
-        })
+        subjects.into_iter().find_map(|subject| sandbox.condition(subject).ok()?.submission)
     }
 
     /// Why the registries refuse the feedback of this submission.
@@ -198,8 +204,8 @@ fn head() -> u64 {
 impl Sandbox {
     /// Mock scores of a submission: the lower the credit score, the higher the sybil risk, and no attestations.
     fn submitted(&self, address: Address) -> Result<ScoresRecord, ScoringError> {
-        let generator = self.generator()?;
-        let credit_score = generator.score(&address)?.get();
+        let (generator, asked) = (self.generator()?, self.asked(address)?);
+        let credit_score = self.assessed(&asked, generator.score(&address)?, false)?.0.get();
         Ok(ScoresRecord {
             credit_score,
             sybil_score: u8::try_from(1000_u32.saturating_sub(credit_score) / 7).unwrap_or(100),

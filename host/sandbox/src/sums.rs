@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MockRequest, Sandbox, now};
+use super::{MockRequest, Sandbox, condition::Reading, now};
 use assay_domain::{ChainId, ChainSummary, Coverage, SeenOn, Summary, time_from_unix};
 use assay_registry::{ChainValue, MockReport};
 use assay_report::Summarized;
@@ -16,23 +16,30 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn holdings(&self, asked: MockRequest) -> Result<Summarized, ScoringError> {
+    pub fn holdings(&self, asked: &MockRequest) -> Result<Summarized, ScoringError> {
+        asked.condition.require_reading()?;
         let on = |ChainValue { chain_id, total_asset_usd }| ChainSummary {
             chain_id,
             coverage: Coverage::Complete,
             summary: Summary { asset_usd: total_asset_usd, ..Summary::EMPTY },
         };
-        let chains = self.portfolio(asked.address)?.into_iter().map(on).collect();
-        let mock = if asked.condition.is_plain() { None } else { Some(self.generator()?.report(&asked.address)?) };
-        Ok(summarized(asked, chains, mock))
+        let held =
+            if asked.condition.reading == Reading::Inactive { Vec::new() } else { self.portfolio(asked.address)? };
+        let is_changed = asked.condition.changes_report();
+        let mock = if is_changed { Some(self.generator()?.report(&asked.address)?) } else { None };
+        Ok(summarized(asked, held.into_iter().map(on).collect(), mock))
     }
 
     /// The summary of the report.
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn summary(&self, asked: MockRequest) -> Result<Summarized, ScoringError> {
-        let mock = self.generator()?.report(&asked.address)?;
+    pub fn summary(&self, asked: &MockRequest) -> Result<Summarized, ScoringError> {
+        asked.condition.require_reading()?;
+        let mut mock = self.generator()?.report(&asked.address)?;
+        if asked.condition.reading == Reading::Inactive {
+            asked.condition.change(&mut mock);
+        }
         Ok(summarized(asked, by_chain(&mock), Some(mock)))
     }
 
@@ -40,7 +47,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::summary`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
-    pub fn chain_summary(&self, asked: MockRequest, chain: ChainId) -> Result<Summarized, ScoringError> {
+    pub fn chain_summary(&self, asked: &MockRequest, chain: ChainId) -> Result<Summarized, ScoringError> {
         asked.condition.require(chain)?;
         let mut one = self.summary(asked)?;
         one.chains.retain(|part| part.chain_id == chain);
@@ -50,7 +57,7 @@ impl Sandbox {
 }
 
 /// The sums of `chains` under the condition of `asked`. A plain condition needs no report.
-fn summarized(asked: MockRequest, mut chains: Vec<ChainSummary>, report: Option<MockReport>) -> Summarized {
+fn summarized(asked: &MockRequest, mut chains: Vec<ChainSummary>, report: Option<MockReport>) -> Summarized {
     if let Some(lost) = asked.condition.unread_chain() {
         let lost = chains.iter_mut().filter(|part| part.chain_id == lost);
         lost.for_each(|part| (part.coverage, part.summary) = (Coverage::Failed, Summary::EMPTY));

@@ -1,6 +1,6 @@
 //! Signed statements of scores.
 
-use alloy::signers::local::PrivateKeySigner;
+use alloy::{primitives::keccak256, signers::local::PrivateKeySigner};
 use chrono::{SubsecRound as _, Utc};
 use moka::future::Cache;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 use crate::config;
-use assay_domain::{B256, Claimed, features::Features};
+use assay_domain::{B256, Claimed, Secret, features::Features};
 use assay_registry::Registry;
 use assay_rollout::{Scored, cards::Cards};
 use assay_statement::{
@@ -16,9 +16,11 @@ use assay_statement::{
     features_digest,
 };
 
-/// Signs statements with the key of `[attestation]`.
+/// Signs statements with the key of `[attestation]`, or in a sandbox with a key that everyone knows.
 pub struct Attestor {
     key: PrivateKeySigner,
+    /// Whether its statements say that a sandbox made them up.
+    sandbox: bool,
     domain: Domain,
     valid: Duration,
     signers: Signers,
@@ -53,7 +55,18 @@ impl Attestor {
         let (key, domain) = (config.account()?, config.domain());
         let signers = Signers::new(&domain, config.signers());
         let recent = Cache::builder().max_capacity(MOST_RECENT).time_to_live(RECENT.min(config.valid / 10)).build();
-        Some(Self { key, domain, valid: config.valid, signers, cards, registry, recent })
+        Some(Self { key, sandbox: false, domain, valid: config.valid, signers, cards, registry, recent })
+    }
+
+    /// Signs mock statements for the domain of `config`, never with its key. `None` is not expected: the key is a hash.
+    pub fn mock(config: Option<&config::Attestation>, cards: Arc<Cards>, registry: Arc<Registry>) -> Option<Self> {
+        let secret = Secret::new(keccak256("the signer of every sandbox").to_string());
+        let config = config::Attestation {
+            signer: secret,
+            retired: Vec::new(),
+            ..config.cloned().unwrap_or_else(config::Attestation::unsigned)
+        };
+        Some(Self { sandbox: true, ..Self::new(&config, cards, registry)? })
     }
 
     /// Every signer of this server, for the verification of statements.
@@ -96,6 +109,7 @@ impl Attestor {
             features: features_digest(features).map_err(|error| error.to_string())?,
             blocks: blocks_root(&scored.origins.blocks),
             claimed: first(&claimed),
+            sandbox: self.sandbox,
         };
         let statement = Statement {
             domain: self.domain.clone(),

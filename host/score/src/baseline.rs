@@ -69,16 +69,27 @@ impl Baseline {
         Ok((features, held.positions, Assessment { score, decile: self.model.decile(score), ..says }))
     }
 
+    /// What the model says of `features`; `None` if it refuses them.
+    ///
+    /// # Errors
+    /// A failure of the model.
+    pub fn assess(&self, features: &Features) -> Result<Option<Assessment>, ScoringError> {
+        match self.model.score_uncounted(features).0 {
+            Ok(says) => {
+                let score = self.shifted(says.score);
+                Ok(Some(Assessment { score, decile: self.model.decile(score), ..says }))
+            }
+            Err(ScoreError::Refused(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The score of `features`; `None` if the model refuses them.
     ///
     /// # Errors
     /// A failure of the model.
     pub fn score_of(&self, features: &Features) -> Result<Option<Score>, ScoringError> {
-        match self.model.score_uncounted(features).0 {
-            Ok(says) => Ok(Some(self.shifted(says.score))),
-            Err(ScoreError::Refused(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.assess(features)?.map(|says| says.score))
     }
 
     fn shifted(&self, score: Score) -> Score {

@@ -48,6 +48,18 @@ pub struct Retired {
 }
 
 impl Attestation {
+    /// For the usual contract, without a key.
+    pub(crate) fn unsigned() -> Self {
+        Self {
+            signer: Secret::new(String::new()),
+            chain: base(),
+            contract: contract(),
+            contract_version: contract_version(),
+            valid: valid(),
+            retired: Vec::new(),
+        }
+    }
+
     /// The account that signs; `None` if `signer` is not a private key.
     pub fn account(&self) -> Option<PrivateKeySigner> {
         account(&self.signer)

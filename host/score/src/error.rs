@@ -4,6 +4,7 @@ use std::fmt;
 
 use axum::http::StatusCode;
 
+use assay_access::AccessError;
 use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_http::{ApiError, refused_for};
@@ -45,6 +46,10 @@ pub enum ScoringError {
     /// returns it; real rates are checked before a subject is known.
     #[error("Too many requests; try again in {0} s")]
     Limited(u32),
+    /// The caller has too few units. Only a scenario of the sandbox returns it; real units are reserved before a subject
+    /// is known.
+    #[error(transparent)]
+    Units(AccessError),
     /// None of several subjects is an address or a name that resolves.
     #[error("No valid addresses provided")]
     NoneValid,
@@ -111,6 +116,7 @@ impl From<ScoringError> for ApiError {
             ScoringError::NotFound => Self::new(StatusCode::NOT_FOUND, error.to_string()),
             ScoringError::NoneValid => Self::no_valid_address(),
             ScoringError::Limited(seconds) => refused_for(seconds),
+            ScoringError::Units(error) => error.into(),
             ScoringError::NotYetRead => Self::too_slow().retry_after(MOMENT),
             ScoringError::NoChain => Self::coded(StatusCode::BAD_GATEWAY, "no_chain", error.to_string()),
             ScoringError::Sandbox(_) => Self::coded(StatusCode::CONFLICT, "sandbox", error.to_string()),

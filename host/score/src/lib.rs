@@ -44,7 +44,7 @@ pub use error::{NotScored, ScoringError};
 pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, reasoned, routes};
 pub use score::{Answering, Ask};
 pub use several::{LeftOut, MeanScore, OfSubject, Scores, Several, SkipReason, Skipped};
-pub use source::{Answer, ScoreSource};
+pub use source::{Answer, MockPast, MockPoint, ScoreSource};
 
 /// The scoring service. Cheap to clone.
 #[derive(Clone)]

@@ -4,12 +4,33 @@ use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{Ask, Baseline, OfSubject, Scores, Scoring, ScoringError};
-use assay_domain::Subject;
+use super::{Ask, Baseline, NotScored, OfSubject, Scores, Scoring, ScoringError};
+use assay_domain::{Address, ModelVersion, Subject};
 use assay_rollout::Scored;
 
 /// An answer about wallets.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ScoringError>>;
+
+/// A made-up past of a wallet.
+#[derive(Debug)]
+pub struct MockPast {
+    pub address: Address,
+    /// Of the model on whose scale the scores are.
+    pub version: ModelVersion,
+    /// One for each moment.
+    pub points: Vec<MockPoint>,
+}
+
+#[derive(Debug)]
+pub enum MockPoint {
+    /// It is being read.
+    Pending,
+    Inactive,
+    /// The model refuses the wallet.
+    NotScored(NotScored),
+    /// With the lowest health factor.
+    Scored(Arc<Scored>, Option<f64>),
+}
 
 /// The scores of the production paths.
 pub trait ScoreSource: Send + Sync {
@@ -24,6 +45,11 @@ pub trait ScoreSource: Send + Sync {
 
     /// The score and the features of each of `subjects`, or why it has none, in their order.
     fn each<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> BoxFuture<'a, Vec<OfSubject>>;
+
+    /// The mock scores of `subject` at `moments`; `None` if they are read on chains.
+    fn mock_past<'a>(&'a self, _: &'a Subject, _: &'a [u64], _: Ask<'a>) -> Option<Answer<'a, MockPast>> {
+        None
+    }
 
     /// The scoring of what is read on chains.
     ///

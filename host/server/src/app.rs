@@ -36,7 +36,7 @@ use assay_reputation::{
     ipfs::Ipfs,
 };
 use assay_rollout::{Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
-use assay_sandbox::{RefusedPayments, SandboxRoutes, SandboxSource};
+use assay_sandbox::{MockPayments, Mocks, SandboxRoutes, SandboxSource};
 use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::ScoreHistory};
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks, Tracker};
@@ -101,10 +101,15 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     rollout.start(&tasks.spawner());
     let cards = Arc::new(Cards::new(&config.models.shelf));
     let attestation = config.attestation.as_ref();
-    let attestor = attestation.and_then(|config| Attestor::new(config, cards.clone(), registry.clone())).map(Arc::new);
+    let attestor = match config.sandbox {
+        true => Attestor::mock(attestation, cards.clone(), registry.clone()),
+        false => attestation.and_then(|config| Attestor::new(config, cards.clone(), registry.clone())),
+    };
+    let attestor = attestor.map(Arc::new);
     let scoring = Scoring::new(registry.clone(), chains.clone(), rollout.clone(), &config.scoring);
+    let mocks = Mocks::new(registry.clone(), config.scenarios.clone());
     let ports = if config.sandbox {
-        Ports::of_sandbox(config, &store, &registry)
+        Ports::of_sandbox(config, &store, &mocks, &tasks.spawner())
     } else {
         Ports::of_chains(config, &store, &chains, &scoring, attestor.clone(), &tasks.spawner())
     };
@@ -128,7 +133,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         watch(&contradictions, config, &chains, &tasks.spawner());
     }
     fold_metrics(&tasks, metrics.clone());
-    let gate = Gate::new(&config.http, components(config), access.clone(), payments.x402.is_some());
+    let gate = Gate::new(&config.http, components(config), access.clone(), payments.are_taken());
     let of_statements = Payments { x402: payments.x402.clone().filter(|_| attestor.is_some()), script: None };
     let sells = |x402: &X402| x402.terms().sells_watches();
     let of_watches = Payments { x402: payments.x402.clone().filter(sells), script: None };
@@ -151,7 +156,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         },
         agents,
         reputation: ReputationRoutes { gate: gate.clone(), reputation: reputation.clone(), notices, payments },
-        sandbox: SandboxRoutes { registry, networks },
+        sandbox: SandboxRoutes { mocks, networks },
         rollout: RolloutRoutes { rollout: rollout.clone(), cards, outcomes, public_models: config.models.public },
         keys: KeysState { access: access.clone() },
         operations: Operations {
@@ -185,18 +190,19 @@ struct Ports {
 }
 
 impl Ports {
-    fn of_sandbox(config: &Config, store: &Store, registry: &Arc<Registry>) -> Self {
+    fn of_sandbox(config: &Config, store: &Store, mocks: &Mocks, tasks: &Spawner) -> Self {
         let agents = Agents::mock();
-        let source = Arc::new(SandboxSource::new(registry.clone()));
-        let refused = X402::refusing(&config.access.x402, store)
-            .map(|x402| Arc::new(RefusedPayments::new(registry.clone(), x402)) as _);
+        let source = Arc::new(SandboxSource::new(mocks.clone()));
+        let x402 = X402::mock(&config.access.x402, store, assay_sandbox::factory(store.clone()));
+        x402.iter().for_each(|x402| x402.start_mock(tasks));
+        let script = x402.map(|x402| Arc::new(MockPayments::new(mocks.clone(), x402)) as _);
         Self {
             scores: source.clone(),
             reports: source,
             networks: Networks::all(chain_names(config), config.reading.not_covered.clone()),
-            reputation: Some(assay_sandbox::submissions(store.clone(), registry.clone(), agents.clone())),
+            reputation: Some(assay_sandbox::submissions(store.clone(), mocks.clone(), agents.clone())),
             agents,
-            payments: Payments { x402: None, script: refused },
+            payments: Payments { x402: None, script },
             access: Access::new(&config.access, store.clone()).free(),
         }
     }

@@ -137,9 +137,9 @@ impl Modify for MayBeEmpty {
 mod tests {
     use serde_json::Value;
 
-    const VERBS: [&str; 20] = [
+    const VERBS: [&str; 21] = [
         "add", "attest", "change", "check", "compare", "enhance", "get", "list", "make", "mint", "remove", "replay",
-        "revoke", "roll", "score", "search", "set", "submit", "test", "try",
+        "reset", "revoke", "roll", "score", "search", "set", "submit", "test", "try",
     ];
 
     /// Tools that generate clients name a type by its key, and a function by its operation id.

@@ -57,6 +57,8 @@ pub struct Content {
     pub blocks: B256,
     /// The model's claim about such wallets, if one of its populations contains the wallet.
     pub claimed: Option<ClaimedRate>,
+    /// Whether a sandbox made it up. Such a content is written, and never read as a statement.
+    pub sandbox: bool,
 }
 
 /// How often the outcome happens to wallets of the population in the score's range.
@@ -103,7 +105,7 @@ impl Content {
             claimedDays: days,
             claimedOutcome: outcome,
             claimedPopulation: population,
-            sandbox: false,
+            sandbox: self.sandbox,
         }
         .abi_encode_params()
     }
@@ -121,7 +123,7 @@ impl Content {
         expect("model", &found.model, Self::MODEL)?;
         expect("coverage", &found.coverage, Self::COVERAGE)?;
         if found.sandbox {
-            return Err("it is of a sandbox".to_owned());
+            return Err("it is of a sandbox: its score is mock data, which nobody may rely on".to_owned());
         }
         let claimed = (!found.claimedPopulation.is_empty()).then_some(ClaimedRate {
             per_million: found.claimedRate,
@@ -138,6 +140,7 @@ impl Content {
             features: Digest(found.featuresDigest.0),
             blocks: found.blocksRoot,
             claimed,
+            sandbox: false,
         };
         // Another encoding of the same content would be another statement with the same meaning.
         if content.encode() == data { Ok(content) } else { Err("its encoding is not the canonical one".to_owned()) }
@@ -163,7 +166,14 @@ pub(crate) mod tests {
                 outcome: "liquidated".into(),
                 population: "wallets that owe at least $10".into(),
             }),
+            sandbox: false,
         }
+    }
+
+    #[test]
+    fn a_content_of_a_sandbox_is_no_statement() {
+        let mock = Content { sandbox: true, ..content() };
+        assert!(Content::decode(&mock.encode()).unwrap_err().contains("of a sandbox"));
     }
 
     #[test]

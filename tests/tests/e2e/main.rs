@@ -45,6 +45,7 @@ mod statements;
 mod status;
 mod stopping;
 mod submissions;
+mod suite;
 mod swap;
 mod telemetry;
 mod unread;

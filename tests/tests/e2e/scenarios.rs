@@ -2,6 +2,7 @@
 //! condition.
 
 mod answers;
+mod file;
 mod own;
 mod payments;
 mod reports;

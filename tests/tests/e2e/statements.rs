@@ -326,7 +326,7 @@ fn a_signer_who_gives_a_component_another_version_is_seen() {
 }
 
 #[test]
-fn what_is_not_final_or_not_real_is_not_signed() {
+fn what_is_not_final_is_not_signed_and_what_is_not_real_is_refused() {
     run(async {
         let (signs, wallet) = (signing(ATTESTER, 8453, PREDEPLOY), devnet().await.wallet("whale").address);
         let down = Service::start(&configured(&plugins(), &format!("{signs}{}", super::unread::gone())).await);
@@ -353,6 +353,19 @@ fn what_is_not_final_or_not_real_is_not_signed() {
         let shelf = shelf_copy();
         let mock = assay_tests::service::sandbox_config(shelf.path());
         let mock = Service::start(&format!("sandbox = true\n{mock}\n{signs}"));
-        assert_eq!(ask(&mock.keyed(), wallet, "1.1").await.expect(409)["code"], "sandbox");
+        let api = mock.keyed();
+        let statement = ask(&api, wallet, "1.1").await.ok();
+        // The key is not that of the configuration, whose domain it has.
+        let signers = api.get("/.well-known/assay-attestation.json").await.ok();
+        assert_eq!(signers["signers"][0]["address"], statement["signer"]);
+        assert_ne!(statement["signer"], json!(actors::address(ATTESTER)));
+        assert_eq!(statement["sig"]["domain"]["verifyingContract"], json!(PREDEPLOY.parse::<Address>().unwrap()));
+        let evidence = api.get(statement["evidence"].as_str().expect("a path")).await.ok();
+        assert_eq!(evidence["score"], api.get(&format!("/api/v2/score/address/{wallet}")).await.ok()["score"]);
+        let pending = "0x0000000000000000000000000000000000000101";
+        assert_eq!(ask(&api, pending, "1.1").await.expect(409)["code"], "provisional");
+        // Its signature and its signer are right, and it is refused for what it says.
+        let seen = Filed::made(&api, statement).await.verify(&[]);
+        assert_eq!((seen.code, seen.said.to_string().contains("it is of a sandbox")), (10, true), "{}", seen.said);
     });
 }

@@ -3,12 +3,12 @@
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use assay_author::{Language, Script};
-use assay_domain::{ModelKind, Score, Words};
-use assay_model::v2::{BoostModel as _, OffChain, SybilModel as _};
+use assay_domain::{Address, ModelKind, Score, Words};
+use assay_model::v2::{BoostModel as _, OffChain, SandboxModel as _, SybilModel as _};
 use assay_registry::{Question, Trials};
 use assay_tests::{features, native, packages, python};
 
-use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sybil, template};
+use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sandbox, rust_sybil, template};
 
 /// The answers of a sybil model beside Rust, and the line of a mistake.
 fn judges(script: Script, apart: &[u8], place: &str) {
@@ -53,8 +53,12 @@ fn changed(script: Script, folder: &Path, function: (&str, &str), mistakes: &str
 #[test]
 fn templates_in_javascript_have_types() {
     let compiler = packages::client_packages().expect("TypeScript").join(".bin/tsc");
-    let misspelt =
-        [(ModelKind::Credit, "feedsScore"), (ModelKind::Boost, "totalAssetUsd"), (ModelKind::Sybil, "identity")];
+    let misspelt = [
+        (ModelKind::Credit, "feedsScore"),
+        (ModelKind::Boost, "totalAssetUsd"),
+        (ModelKind::Sybil, "identity"),
+        (ModelKind::Sandbox, "totalAssetUsd"),
+    ];
     for (kind, field) in misspelt {
         let (_place, folder) = template(Language::JavaScript, kind, Script::JavaScript, "");
         passes(Command::new(&compiler).args(["-p", "jsconfig.json"]).current_dir(&folder));
@@ -97,6 +101,27 @@ fn boost_and_sybil_models_in_javascript_answer_as_those_in_rust() {
     raises(Script::JavaScript, &component, &place);
     let report = assay_registry::check(&component, &limits()).expect("it can be checked");
     assert!(!report.ok && report.to_string().contains(&place), "{report}");
+}
+
+#[test]
+fn a_sandbox_generator_in_javascript_answers_as_the_one_in_rust() {
+    let packages = packages::author_packages().expect("the toolchain");
+    let (_place, folder) = template(Language::JavaScript, ModelKind::Sandbox, Script::JavaScript, "");
+    passes(Command::new("node").arg("--test").current_dir(&folder));
+    std::os::unix::fs::symlink(&packages, folder.join("node_modules")).expect("a link");
+    let component = fused(Script::JavaScript, &build(Script::JavaScript, &folder), &BTreeSet::new());
+    let report = assay_registry::check(&component, &limits()).expect("it can be checked");
+    assert!(report.ok, "{report}");
+    let trials = Trials::load(&component, &limits()).expect("a model");
+    for last in (0..=u16::MAX).step_by(601) {
+        let mut bytes = [0; 20];
+        bytes[18..].copy_from_slice(&last.to_be_bytes());
+        let answer = trials.ask(&Question::Address(Address(bytes.into()))).answer.expect("a score");
+        let factors = rust_sandbox::Model::factors(bytes.to_vec());
+        assert_eq!(answer.figure, rust_sandbox::Model::score(bytes.to_vec()));
+        let Words { description, .. } = answer.factors[0].words.as_ref().expect("words");
+        assert_eq!((answer.factors[0].points, description), (factors[0].points, &factors[0].description));
+    }
 }
 
 #[test]
@@ -150,7 +175,8 @@ fn a_script_without_the_function_of_its_kind_says_which_one() {
         report.contains("model.js exports no function risk. A sybil model has describe, risk, explain"),
         "{report}"
     );
+    changed(Script::JavaScript, &folder, ("claims: null,", ""), "");
     changed(Script::JavaScript, &folder, ("kind: 'sybil'", "kind: 'sandbox'"), "");
     let refused = Script::JavaScript.prepare(&folder).expect_err("no script");
-    assert!(refused.contains("written in Rust"), "{refused}");
+    assert!(refused.contains("without `claims`"), "{refused}");
 }

@@ -2,7 +2,7 @@
 
 import { kept } from './confined.js';
 
-const KINDS = ['credit', 'boost', 'sybil'];
+const KINDS = ['credit', 'boost', 'sybil', 'sandbox'];
 const RATINGS = ['low', 'fair', 'good', 'very-good', 'excellent'];
 const own = Object.prototype;
 
@@ -75,22 +75,22 @@ export function whole(what, verb, value) {
   throw new TypeError(`${what} ${verb} ${typeof value === 'number' ? value : typeof value}: a whole number is needed`);
 }
 
-function number(what, value) {
+export function number(what, value) {
   if (typeof value === 'number') return value;
   throw new TypeError(`${what} is ${typeof value}: a number is needed`);
 }
 
-function words(what, value) {
+export function words(what, value) {
   if (typeof value === 'string') return value;
   throw new TypeError(`${what} is ${typeof value}: a text is needed`);
 }
 
-function known(what, value, all) {
+export function known(what, value, all) {
   if (all.includes(words(what, value))) return value;
   throw new TypeError(`${what} is '${value}': there are ${all.join(', ')}`);
 }
 
-function list(what, value) {
+export function list(what, value) {
   if (Array.isArray(value)) return value;
   throw new TypeError(`${what} is ${typeof value}: a list is needed`);
 }

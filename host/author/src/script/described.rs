@@ -19,9 +19,13 @@ pub(crate) fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
     let source = script.source();
     match ModelKind::ALL.into_iter().filter(is_named).collect::<Vec<_>>().as_slice() {
         [] => Ok(ModelKind::Credit),
-        [ModelKind::Sandbox] => Err(format!(
-            "{source} says that it is a sandbox generator, which is written in Rust: assay model new NAME --kind \
-             sandbox --lang rust"
+        [ModelKind::Sandbox] if script == Script::Python => Err(format!(
+            "{source} says that it is a sandbox generator, which is written in Rust or JavaScript: assay model new NAME \
+             --kind sandbox --lang javascript"
+        )),
+        [ModelKind::Sandbox] if wit(script, text) == Wit::V1 => Err(format!(
+            "{source} is a sandbox generator without `claims` in `describe`: write `claims: null`, as all models of \
+             wit/v2 do"
         )),
         [kind] => Ok(*kind),
         several => {
@@ -60,10 +64,12 @@ mod tests {
         assert_eq!(javascript("return { kind: 'sybil', version"), Ok(ModelKind::Sybil));
         assert_eq!(javascript("const info = {\"kind\" :\n \"boost\"};"), Ok(ModelKind::Boost));
         assert_eq!(javascript("export { describe } from './info.js';"), Ok(ModelKind::Credit));
-        assert!(javascript("kind: 'sandbox'").unwrap_err().contains("--kind sandbox --lang rust"));
+        assert!(javascript("kind: 'sandbox'").unwrap_err().contains("`claims: null`"));
+        assert_eq!(javascript("kind: 'sandbox', claims: null"), Ok(ModelKind::Sandbox));
         let python = |text| kind(Script::Python, text);
         assert_eq!(python("ModelInfo(Kind.BOOST, '0.1'"), Ok(ModelKind::Boost));
         assert_eq!(python("ModelInfo(kind = Kind.SYBIL)  # not a boost model"), Ok(ModelKind::Sybil));
+        assert!(python("Kind.SANDBOX").unwrap_err().contains("--kind sandbox --lang javascript"));
         assert!(python("Kind.CREDIT Kind.SYBIL").unwrap_err().contains("credit and sybil"));
     }
 

@@ -25,9 +25,10 @@ const SAID: &str = "said.txt";
 /// The worlds of scripts, in a package of either version.
 const WORLDS: (&str, &str) = ("script.wit", include_str!("../../runtime/script.wit"));
 /// The files around every model. A build adds `entry`, which exports the functions of the model's kind.
-const JAVASCRIPT: [(&str, &str); 2] = [
+const JAVASCRIPT: [(&str, &str); 3] = [
     ("confined.js", include_str!("../../runtime/javascript/confined.js")),
     ("answers.js", include_str!("../../runtime/javascript/answers.js")),
+    ("mock.js", include_str!("../../runtime/javascript/mock.js")),
 ];
 const PYTHON: [(&str, &str); 3] = [
     ("assay_answers.py", include_str!("../../runtime/python/assay_answers.py")),
@@ -120,12 +121,14 @@ impl Script {
         own.iter().chain([&self.entry(kind, wit)]).try_for_each(|(name, text)| fs::write(build.join(name), text))
     }
 
-    /// The exports of a kind; those of a boost model are the same in both versions. A sandbox has none.
+    /// The exports of a kind; those of a boost model are the same in both versions. A sandbox generator is of the second,
+    /// and not in Python.
     fn entry(self, kind: ModelKind, wit: Wit) -> (&'static str, &'static str) {
         match self {
             Self::JavaScript => {
                 let text = match (kind, wit) {
                     (ModelKind::Boost, _) => include_str!("../../runtime/javascript/boost.js"),
+                    (ModelKind::Sandbox, _) => include_str!("../../runtime/javascript/v2/sandbox.js"),
                     (ModelKind::Sybil, Wit::V1) => include_str!("../../runtime/javascript/sybil.js"),
                     (ModelKind::Sybil, Wit::V2) => include_str!("../../runtime/javascript/v2/sybil.js"),
                     (_, Wit::V1) => include_str!("../../runtime/javascript/credit.js"),

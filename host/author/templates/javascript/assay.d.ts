@@ -4,7 +4,7 @@ export type Coverage = 'complete' | 'partial' | 'pending' | 'failed';
 export type Rating = 'low' | 'fair' | 'good' | 'very-good' | 'excellent';
 
 export interface ModelInfo {
-  kind: 'credit' | 'boost' | 'sybil';
+  kind: 'credit' | 'boost' | 'sybil' | 'sandbox';
   /** Dotted numbers such as `1.1`. A released version never changes its bytes. */
   version: string;
   /** One line, at most 80 characters. */
@@ -183,3 +183,110 @@ export interface RiskVerdict {
 export interface OffChain {
   totalAssetUsd: number;
 }
+
+// Of a sandbox generator. An address is text: `0x` and 40 small hexadecimal digits.
+
+export interface MockToken {
+  symbol: string;
+  name: string;
+  /** Decimal text in whole tokens. */
+  balance: string;
+  valueUsd: number;
+  chainId: number;
+}
+
+export interface MockNft {
+  name: string;
+  collection: string;
+  chainId: number;
+}
+
+/** A position in a protocol, in dollars. */
+export interface MockPosition {
+  name: string;
+  supplied: number;
+  borrowed: number;
+  chainId: number;
+}
+
+/** One lending market, with the names and the nulls of production. */
+export interface MockPool {
+  protocol: string;
+  marketAddress: string;
+  market: string | null;
+  chainId: number;
+  coverage: Coverage;
+  feedsScore: boolean;
+  syncedToBlock: number | null;
+  supply: number | null;
+  withdraw: number | null;
+  borrow: number | null;
+  repay: number | null;
+  liquidation: number | null;
+  firstEvent: number | null;
+  lastEvent: number | null;
+}
+
+export interface MockReport {
+  score: number;
+  tokens: MockToken[];
+  nfts: MockNft[];
+  positions: MockPosition[];
+  pools: MockPool[];
+  firstTransaction: number;
+  totalTransactions: number;
+  activeChains: number[];
+}
+
+/** A chain that is not listed holds nothing. */
+export interface ChainValue {
+  chainId: number;
+  totalAssetUsd: number;
+}
+
+/** What a request is about. */
+export interface Subject {
+  address?: string;
+  /** The token id of an agent, at least 1. */
+  agent?: number;
+}
+
+/** An address or agent that behaves as production does in one condition. */
+export interface Scenario extends Subject {
+  /** Small letters, digits and dashes. */
+  id: string;
+  title: string;
+  /** What a client sees, in one sentence. */
+  description: string;
+}
+
+/** What the host does on the production paths instead of a plain answer. */
+export type Behaviour =
+  | 'partial'
+  | 'failed-pool'
+  | 'provisional'
+  | 'liquidated-yesterday'
+  | 'not-found'
+  | 'upstream-failed'
+  | 'unavailable'
+  /** Until the request with this number, 2 to 100. */
+  | { pending: number }
+  | { chainUnread: number }
+  /** Seconds. */
+  | { rateLimited: number }
+  /** Milliseconds. */
+  | { slow: number }
+  | { submissionFails: 'scoring' | 'uploading' | 'submitting' }
+  | {
+      paymentRefused:
+        | 'network'
+        | 'recipient'
+        | 'value'
+        | 'not-yet-valid'
+        | 'expired'
+        | 'signature'
+        | 'insufficient-funds'
+        | 'nonce-used'
+        | 'transaction-reverted'
+        | 'settlement-failed';
+    };

@@ -146,7 +146,7 @@ pub(crate) async fn submit(
         }
         Payer::Payment(offered) => {
             state.payments.refuse_scripted(agent_id, offered)?;
-            paid::submit(&state, offered, request, form).await
+            paid::submit(&state, agent_id, offered, request, form).await
         }
     }
 }

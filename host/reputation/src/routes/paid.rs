@@ -10,11 +10,12 @@ use assay_payment::{Offered, Refused};
 
 pub(super) async fn submit(
     state: &ReputationRoutes,
+    agent_id: u64,
     offered: &Offered,
     request: impl FnOnce(Payer) -> Request,
     form: Form,
 ) -> Result<Response, ApiError> {
-    let (reputation, Some(x402)) = (state.service()?, &state.payments.x402) else {
+    let (reputation, Some(x402)) = (state.service()?, state.payments.of_agent(agent_id)) else {
         return Err(ApiError::unauthorized());
     };
     let payment = &offered.payment;

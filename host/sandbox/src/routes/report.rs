@@ -63,7 +63,7 @@ pub(crate) async fn get(
     State(state): State<SandboxRoutes>,
     AddressPath(address): AddressPath,
 ) -> Result<Json<ReportBody>, ApiError> {
-    let report = state.sandbox().report(MockRequest::plainly(address))?;
+    let report = state.sandbox().report(&MockRequest::plainly(address))?;
     let not_covered = state.networks.not_covered(&report.contents);
     Ok(Json(ReportBody { sandbox: Some(true), ..ReportBody::of(report, Claimed::Nothing, not_covered) }))
 }

@@ -41,8 +41,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AsOfQuery {
 /// A signed statement of the score of one address, which a contract can accept and anyone can recompute.
 ///
 /// It is an off-chain attestation of EAS, version 2. It commits to the score, the model's bytes, the features and the
-/// blocks; `evidence` is the path that shows them. A score that is not final has no statement, and neither has a mock.
-/// With `as_of` it is of a moment in the past, which the history of the score has read.
+/// blocks; `evidence` is the path that shows them. A score that is not final has no statement. The statement of a
+/// sandbox says that it is one, is signed by a key that everyone knows, and is refused by `assay verify`. With `as_of` it is of a moment in the past, which the history of the score has read.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms. The payment is
 /// settled before anything is read. If there is no statement then, for instance because a part of the reading is still
@@ -72,7 +72,7 @@ pub(crate) async fn attest(
     VersionQuery(version): VersionQuery,
     AsOfQuery(moment): AsOfQuery,
 ) -> Result<Response, ApiError> {
-    let scoring = scores.source.of_chains("signs no statements")?;
+    let scoring = scores.source.of_chains("signs statements of mock scores only").ok();
     let attestor = attestor(&scores)?;
     let order = StatementRequest { subject, version, moment };
     let service = StatementService { scores: &scores, attestor, scoring };

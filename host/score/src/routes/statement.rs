@@ -6,7 +6,7 @@ use axum::{Json, http::StatusCode, response::Response};
 
 use super::{ScoreRoutes, identified};
 use crate::{
-    Ask, Scoring,
+    Ask, Baseline, Scoring, ScoringError,
     attestation::{Attestor, Kept},
     bodies::StatementBody,
     history::PastRecord,
@@ -41,7 +41,8 @@ impl StatementRequest {
 pub(super) struct StatementService<'a> {
     pub scores: &'a ScoreRoutes,
     pub attestor: &'a Attestor,
-    pub scoring: &'a Scoring,
+    /// Absent in a sandbox, which states mock scores.
+    pub scoring: Option<&'a Scoring>,
 }
 
 /// A score with its features.
@@ -51,27 +52,40 @@ impl StatementService<'_> {
     /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
     pub(crate) async fn require(&self, order: &StatementRequest, by: &str) -> Result<(), ApiError> {
         let ask = Ask { version: order.version.as_ref(), ..Ask::by(by, false) };
-        self.scoring.answering(&ask, None)?;
+        let Some(scoring) = self.scoring else { return Ok(()) };
+        scoring.answering(&ask, None)?;
         match order.moment {
             None => Ok(()),
-            Some(moment) => self.moment(&order.subject, moment).await.map(drop),
+            Some(moment) => self.moment(scoring, &order.subject, moment).await.map(drop),
         }
     }
 
     /// The score of a statement, requested by the key of this name.
     pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<ScoredFeatures, ApiError> {
         let ask = Ask { version: order.version.as_ref(), ..Ask::by(by, false) };
-        let Some(moment) = order.moment else {
-            return self.scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
+        let Some(scoring) = self.scoring else {
+            if order.moment.is_some() {
+                return Err(ScoringError::Sandbox("signs no statements of the past").into());
+            }
+            let Baseline { scored, features, .. } = self.scores.source.baseline(&order.subject, ask).await?;
+            return Ok((scored, features));
         };
-        let (wallet, read) = self.moment(&order.subject, moment).await?;
-        let scored = self.scoring.past(&self.scoring.answering(&ask, Some(wallet))?, wallet, &read, ask.factors)?;
+        let Some(moment) = order.moment else {
+            return scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
+        };
+        let (wallet, read) = self.moment(scoring, &order.subject, moment).await?;
+        let scored = scoring.past(&scoring.answering(&ask, Some(wallet))?, wallet, &read, ask.factors)?;
         Ok((scored, Arc::new(read.features)))
     }
 
     /// The data of this moment in the history.
-    async fn moment(&self, subject: &Subject, moment: u64) -> Result<(Address, PastRecord), ApiError> {
-        let wallet = self.scoring.address(subject).await?;
+    async fn moment(
+        &self,
+        scoring: &Scoring,
+        subject: &Subject,
+        moment: u64,
+    ) -> Result<(Address, PastRecord), ApiError> {
+        let wallet = scoring.address(subject).await?;
         let read = self.scores.history.known(wallet, moment).await.map_err(ApiError::store)?;
         let unread = || {
             let words = "This moment was not read; request the history of the score for it until `pending` is false";

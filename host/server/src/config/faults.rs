@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use config::{Config as Values, Map, Value, ValueKind};
 
-use super::{Config, Problem, unset, words};
+use serde::de::DeserializeOwned;
+
+use super::{Problem, unset, words};
 
 /// Repairs after which nothing more is looked for.
 const MOST: usize = 500;
-/// Choices that a message lists.
-const LISTED: usize = 8;
 
 /// A fault, and what makes the rest of the values readable.
 struct Fault {
@@ -32,18 +32,26 @@ enum Step {
     Item(usize),
 }
 
-/// The configuration as far as it can be read, and every fault. Faulty values are replaced by others; `defaults` has
-/// some that can be read.
-pub(super) fn read(mut values: Values, defaults: &Value) -> (Option<Config>, Vec<Problem>) {
+/// A form of file.
+pub(super) trait Form: DeserializeOwned {
+    /// The place that shows its keys and values.
+    const SHOWN: &str;
+    /// Choices that a message lists.
+    const LISTED: usize;
+}
+
+/// The file as far as it can be read, and every fault. Faulty values are replaced by others; `defaults` has some that
+/// can be read.
+pub(super) fn read<T: Form>(mut values: Values, defaults: &Value) -> (Option<T>, Vec<Problem>) {
     let mut problems = BTreeMap::<String, Problem>::new();
     let mut tried = BTreeMap::<String, usize>::new();
     let all = |problems: BTreeMap<String, Problem>| problems.into_values().collect();
     for _ in 0..MOST {
-        let error = match values.clone().try_deserialize::<Config>() {
+        let error = match values.clone().try_deserialize::<T>() {
             Ok(config) => return (Some(config), all(problems)),
             Err(error) => error,
         };
-        let Fault { problem, repair } = Fault::of(&error, &values, defaults);
+        let Fault { problem, repair } = Fault::of::<T>(&error, &values, defaults);
         let path = steps(&problem.key);
         let nth = tried.entry(problem.key.clone()).or_default();
         *nth += 1;
@@ -76,7 +84,7 @@ fn replace(root: &mut Value, path: &[Step], defaults: &Value, nth: usize) -> boo
 }
 
 impl Fault {
-    fn of(error: &config::ConfigError, values: &Values, defaults: &Value) -> Self {
+    fn of<T: Form>(error: &config::ConfigError, values: &Values, defaults: &Value) -> Self {
         let message = words::without_values(&error.to_string());
         let (message, at) =
             match message.rsplit_once(" for key `").map(|(words, key)| (words, key.trim_end_matches('`'))) {
@@ -89,7 +97,7 @@ impl Fault {
         };
         if let Some((name, choices)) = unknown_field(&message) {
             let key = under(&name);
-            let what = format!("no such key; {}", advice(&name, &choices));
+            let what = format!("no such key; {}", advice::<T>(&name, &choices));
             return Self { repair: Repair::Remove, problem: Problem { key, what } };
         }
         if let Some(name) =
@@ -106,9 +114,9 @@ impl Fault {
         let what = match found {
             Some(ValueKind::String(text)) if unset::variable(text).is_some() => unset::words(text),
             Some(ValueKind::String(text)) if message.contains(" does not have variant constructor ") => {
-                let advice = match choices_of(defaults, &steps(&key), text) {
-                    Some(choices) => advice(text, &choices),
-                    None => "`assay config defaults` shows what it can be".to_owned(),
+                let advice = match choices_of::<T>(defaults, &steps(&key), text) {
+                    Some(choices) => advice::<T>(text, &choices),
+                    None => format!("{} shows what it can be", T::SHOWN),
                 };
                 format!("cannot be {text:?}; {advice}")
             }
@@ -163,7 +171,7 @@ fn choices_in(text: &str) -> Vec<String> {
 }
 
 /// What a text of a fixed set can be. The loader does not say; the reader of JSON does, of the defaults with this text.
-fn choices_of(defaults: &Value, path: &[Step], text: &str) -> Option<Vec<String>> {
+fn choices_of<T: Form>(defaults: &Value, path: &[Step], text: &str) -> Option<Vec<String>> {
     let mut alone = serde_json::Value::from(text);
     for (at, to) in path.iter().enumerate().rev() {
         alone = match to {
@@ -179,7 +187,7 @@ fn choices_of(defaults: &Value, path: &[Step], text: &str) -> Option<Vec<String>
             }
         };
     }
-    let error = serde_json::from_value::<Config>(alone).err()?.to_string();
+    let error = serde_json::from_value::<T>(alone).err()?.to_string();
     let rest = error.strip_prefix(&format!("unknown variant `{text}`"))?;
     Some(choices_in(rest)).filter(|choices| !choices.is_empty())
 }
@@ -200,17 +208,17 @@ fn json(value: &Value) -> serde_json::Value {
 }
 
 /// The nearest of `choices`, and all of them if they are few.
-fn advice(name: &str, choices: &[String]) -> String {
+fn advice<T: Form>(name: &str, choices: &[String]) -> String {
     let near = choices.iter().map(|choice| (strsim::damerau_levenshtein(name, choice), choice)).min();
     let near = near.filter(|(distance, choice)| *distance <= choice.len().max(3) / 3).map(|(_, choice)| choice);
     match near {
         Some(choice) => format!("did you mean `{choice}`?"),
-        None if (1..=LISTED).contains(&choices.len()) => {
+        None if (1..=T::LISTED).contains(&choices.len()) => {
             let (last, rest) = choices.split_last().map_or(("", &[][..]), |(last, rest)| (last.as_str(), rest));
             let rest = rest.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ");
             if rest.is_empty() { format!("give `{last}`") } else { format!("give {rest} or `{last}`") }
         }
-        None => "`assay config defaults` shows what there is".to_owned(),
+        None => format!("{} shows what there is", T::SHOWN),
     }
 }
 

@@ -4,9 +4,16 @@ use std::path::{Path, PathBuf};
 
 use config::{Environment, File, FileFormat, Value};
 
-use super::{Config, Problem, faults, places::Places, validate, words::without_values};
+use super::{
+    Config, Problem,
+    faults::{self, Form},
+    places::Places,
+    validate,
+    words::without_values,
+};
 use assay_chain::known;
 use assay_domain::{InvalidAddress, parse_address};
+use assay_sandbox::{Scripted, config::ScenarioFile};
 
 /// The default file, with a comment for every key.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -28,11 +35,7 @@ pub enum ConfigError {
 pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     let embedded = [DEFAULTS, known::IDENTITY].map(|text| File::from_str(text, FileFormat::Toml));
     let mut builder = config::Config::builder().add_source(embedded.to_vec());
-    let unreadable = |error: &config::ConfigError| {
-        let what = without_values(&error.to_string());
-        ConfigError::Problems(vec![Problem { key: "configuration".to_owned(), what }])
-    };
-    let defaults = builder.clone().build().map_err(|error| unreadable(&error))?;
+    let defaults = builder.clone().build().map_err(|error| malformed(&error))?;
     let fallback = Path::new("assay.toml");
     let mut places = Places::nowhere();
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
@@ -42,30 +45,77 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
-    let values = builder.add_source(environment).build().map_err(|error| unreadable(&error))?;
+    let values = builder.add_source(environment).build().map_err(|error| malformed(&error))?;
     let mistyped = checksums(&values.cache);
-    let (config, mut problems) = faults::read(values, &defaults.cache);
+    let (config, mut problems) = faults::read::<Config>(values, &defaults.cache);
     problems.extend(mistyped);
     if let Some(mut config) = config {
         if config.reading.index_path.as_os_str().is_empty() {
             config.reading.index_path = config.store.path.with_file_name("index");
         }
-        // A value that was replaced is not judged, nor what it is in.
-        let is_in = |one: &str, other: &str| {
-            one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let replaced: Vec<String> = problems.iter().map(|problem| problem.key.clone()).collect();
-        let is_judged = |one: &Problem| replaced.iter().all(|key| !is_in(key, &one.key) && !is_in(&one.key, key));
-        problems.extend(validate::problems(&config).into_iter().filter(is_judged));
+        problems = judged(problems, validate::problems(&config));
         if problems.is_empty() {
             return Ok(config);
         }
     }
+    Err(ConfigError::Problems(placed(problems, &places)))
+}
+
+/// Loads the scenarios of a sandbox from `file`.
+///
+/// # Errors
+/// [`ConfigError`] names every problem, as [`load`] does.
+pub fn scenarios(file: &Path) -> Result<Vec<Scripted>, ConfigError> {
+    let unreadable = |error| ConfigError::Unreadable { path: file.to_owned(), error };
+    let text = std::fs::read_to_string(file).map_err(unreadable)?;
+    let places = Places::of(file, &text).map_err(ConfigError::Problems)?;
+    let built = config::Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build();
+    let values = built.map_err(|error| malformed(&error))?;
+    let mistyped = checksums(&values.cache);
+    let (scenarios, mut problems) = faults::read::<ScenarioFile>(values, &Value::default());
+    problems.extend(mistyped);
+    if let Some(scenarios) = scenarios {
+        problems = judged(problems, scenarios.problems().into_vec());
+        if problems.is_empty() {
+            return Ok(scenarios.scripted());
+        }
+    }
+    Err(ConfigError::Problems(placed(problems, &places)))
+}
+
+impl Form for Config {
+    const SHOWN: &str = "`assay config defaults`";
+    const LISTED: usize = 8;
+}
+
+impl Form for ScenarioFile {
+    const SHOWN: &str = "the page host/docs/sandbox.md";
+    const LISTED: usize = 12;
+}
+
+fn malformed(error: &config::ConfigError) -> ConfigError {
+    let what = without_values(&error.to_string());
+    ConfigError::Problems(vec![Problem { key: "configuration".to_owned(), what }])
+}
+
+/// The faults of form and those of `values`. A value that was replaced is not judged, nor what it is in.
+fn judged(mut faults: Vec<Problem>, values: Vec<Problem>) -> Vec<Problem> {
+    let is_in = |one: &str, other: &str| {
+        one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let replaced: Vec<String> = faults.iter().map(|problem| problem.key.clone()).collect();
+    let is_judged = |one: &Problem| replaced.iter().all(|key| !is_in(key, &one.key) && !is_in(&one.key, key));
+    faults.extend(values.into_iter().filter(is_judged));
+    faults
+}
+
+/// The problems with the places of their keys.
+fn placed(problems: Vec<Problem>, places: &Places) -> Vec<Problem> {
     let placed = problems.into_iter().map(|Problem { key, what }| match places.of_key(&key) {
         Some(place) => Problem { key: format!("{place}: {key}"), what },
         None => Problem { key, what },
     });
-    Err(ConfigError::Problems(placed.collect()))
+    placed.collect()
 }
 
 /// Addresses in mixed case whose EIP-55 checksum is wrong: a letter or a digit of them is another one.

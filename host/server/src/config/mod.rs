@@ -36,7 +36,7 @@ pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
 pub use assay_console::config::Docs;
 pub use assay_http::config::Http;
-pub use load::{ConfigError, DEFAULTS, load};
+pub use load::{ConfigError, DEFAULTS, load, scenarios};
 pub use models::Models;
 
 /// The whole configuration, one field per section.
@@ -47,6 +47,9 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Whether the sandbox generator answers the production paths.
     pub sandbox: bool,
+    /// The scenarios of a tester on a sandbox. Set by the commands of the binary.
+    #[serde(skip)]
+    pub scenarios: Vec<assay_sandbox::Scripted>,
     /// Whether the server checks in the background what `check-config --live` checks.
     pub check_live: bool,
     pub http: Http,

@@ -1,11 +1,12 @@
 //! Payments that are refused, side by side with a real server under the real condition.
 
 use alloy::{
-    primitives::{Address, Bytes, U256},
+    primitives::{Address, B256, Bytes, U256},
     signers::local::PrivateKeySigner,
 };
+use assay_domain::Authorization;
 use assay_tests::{
-    payment::{Dollar, Order, PRICE, Till, USDC, decode, now},
+    payment::{Dollar, Order, PRICE, Till, USDC, decode, domain, now, try_npm_client},
     service::{Answer, Caller, Service, answer},
 };
 use reqwest::Method;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{listed, sandbox};
 use crate::{
-    reputation::{foreign, nonce, subject, waiting},
+    reputation::{ended, foreign, nonce, subject, waiting},
     run,
     x402::{trap, trapped},
 };
@@ -71,6 +72,52 @@ async fn never_landed(till: &Till, api: &Caller, header: &str) -> Answer {
     let (refused, ()) = tokio::join!(pay(api, 1, header), taken);
     world.mining(true).await;
     refused
+}
+
+#[test]
+fn a_payment_that_meets_the_terms_buys_a_submission_with_the_public_client() {
+    run(async {
+        for (version, wallet) in [(1, 1), (2, 2)] {
+            // A public client of the first version ignores terms next to those of the second.
+            let mock = sandbox(&format!("[access.x402]\noffer_v2 = {}\n", version == 2));
+            let (url, guest) = (format!("{}/api/v2/agents/114/reputation", mock.base()), mock.anonymous());
+            let (payer, body) =
+                (PrivateKeySigner::random(), json!({ "address": subject(wallet), "tags": ["creditScore"] }));
+            let paid = try_npm_client(version, &url, &payer, &body).await.expect("a client");
+            assert_eq!((&paid["status"], &paid["receipt"]["success"]), (&json!(202), &json!(true)), "{paid}");
+            assert_eq!(paid["receipt"]["transaction"].as_str().map(str::len), Some(66));
+            let status = ended(&guest, paid["body"]["status_url"].as_str().expect("a path")).await;
+            assert_eq!(status["status"], "confirmed", "{status}");
+            // The same payment again is the same submission; it buys no other.
+            let name = if version == 1 { "x-payment" } else { "payment-signature" };
+            let again = async |address: Address| {
+                let request = guest.request(Method::POST, "/api/v2/agents/114/reputation");
+                let header = paid["payment"].as_str().expect("a header");
+                answer(request.header(name, header).json(&json!({ "address": address, "tags": ["creditScore"] }))).await
+            };
+            assert_eq!(again(subject(wallet)).await.expect(202)["submission_id"], paid["body"]["submission_id"]);
+            again(subject(9)).await.expect(402);
+        }
+        // What does not meet the terms is refused as in production, and other agents take no payments.
+        let (mock, header) = (sandbox(""), forged_order().header());
+        let refused = pay(&mock.anonymous(), 114, &header).await.expect(402);
+        assert!(refused["detail"].as_str().is_some_and(|why| why.contains("signature")), "{refused}");
+        pay(&mock.anonymous(), 1, &header).await.expect(401);
+    });
+}
+
+/// A payment that its payer has not signed.
+fn forged_order() -> Order {
+    let authorization = Authorization {
+        from: Address::repeat_byte(0x11),
+        to: Address::repeat_byte(0x22),
+        value: U256::from(PRICE),
+        valid_after: U256::ZERO,
+        valid_before: U256::from(now() + 300),
+        nonce: B256::repeat_byte(7),
+    };
+    let (network, scheme) = ("base".into(), "exact".into());
+    Order { authorization, domain: domain(), signer: PrivateKeySigner::random(), network, scheme, said: None }
 }
 
 #[test]
