@@ -2,7 +2,7 @@
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(pub(crate) u64);
+pub struct Dice(pub u64);
 
 impl Dice {
     pub(crate) fn next(&mut self) -> u64 {
@@ -12,8 +12,14 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
+    }
+
+    /// A place in a list of this length.
+    pub fn place(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
     }
 
     pub(crate) fn chance(&mut self, percent: u64) -> bool {

@@ -4,7 +4,7 @@
 pub mod authors;
 pub mod browser;
 pub mod collector;
-mod dice;
+pub mod dice;
 pub mod economy;
 pub mod explorer;
 pub mod facilitator;

@@ -313,7 +313,7 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         };
         // Only logs are lists of objects with topics.
         let in_receipts = shared.in_receipts.load(Ordering::Relaxed);
-        for logs in given.iter_mut().filter_map(|answer| logs_of(answer, in_receipts)) {
+        for logs in given.iter_mut().flat_map(|answer| logs_of(answer, in_receipts)) {
             let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);
             logs.retain(|log| !(log["topics"].is_array() && forgets(log)));
         }
@@ -338,11 +338,17 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
-/// The list of logs that is an answer, or with `in_receipts` in a receipt.
-fn logs_of(answer: &mut Value, in_receipts: bool) -> Option<&mut Vec<Value>> {
-    let result = answer.get_mut("result")?;
-    if result.is_array() {
-        return result.as_array_mut();
+fn of_receipt(receipt: &mut Value) -> Option<&mut Vec<Value>> {
+    receipt.get_mut("logs").and_then(Value::as_array_mut)
+}
+
+/// The list of logs that is an answer, or with `in_receipts` those in a receipt or in each of a block's receipts.
+fn logs_of(answer: &mut Value, in_receipts: bool) -> Vec<&mut Vec<Value>> {
+    let Some(result) = answer.get_mut("result") else { return Vec::new() };
+    if !result.is_array() {
+        return of_receipt(result).filter(|_| in_receipts).into_iter().collect();
     }
-    result.get_mut("logs").filter(|_| in_receipts)?.as_array_mut()
+    let is_of_block = result.as_array().is_some_and(|list| list.iter().any(|receipt| receipt["logs"].is_array()));
+    let list = result.as_array_mut().into_iter();
+    if in_receipts && is_of_block { list.flatten().filter_map(of_receipt).collect() } else { list.collect() }
 }

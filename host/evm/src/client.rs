@@ -5,6 +5,7 @@ mod batch;
 mod code;
 mod disputed;
 mod gather;
+mod proven;
 mod reverts;
 mod sharing;
 mod strangers;
@@ -43,6 +44,7 @@ use assay_domain::{Address, B256, ChainId, U256};
 use reverts::Reverts;
 
 pub use batch::Answers;
+pub use proven::ProvenTransaction;
 pub use sharing::{Series, Sharing};
 pub use strangers::{Bounds, PROOF_GAS};
 

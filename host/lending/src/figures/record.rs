@@ -95,12 +95,19 @@ pub enum Unexplained {
     TooMany,
     /// The endpoint answers no log query over all contracts, and the market needs one.
     Unscoped,
+    /// A change without a log was found, and the logs of its block cannot be checked.
+    Unproven,
     /// Two changes of a debt that cancel each other would have left no trace. This is unlikely, and only reported.
     Untraced,
+    /// Several changes of a debt in one block would look like one, or like none. This is unlikely, and only reported.
+    Merged,
 }
 
 const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, \
                         and would not be counted";
+
+const MERGED: &str = "a debt changed in a block without a log, at the request of another contract; several such changes \
+                      in one block count as one, or as none if they cancel";
 
 impl Unexplained {
     pub fn as_str(self) -> &'static str {
@@ -115,13 +122,23 @@ impl Unexplained {
                  given; configure another endpoint"
             }
             Self::TooMany => "changes without a log are possible, and there are too many changes to find them",
+            Self::Unproven => {
+                "a change without a log was found, and the endpoint cannot prove the logs of its block; configure an \
+                 endpoint with eth_getBlockReceipts"
+            }
             Self::Untraced => UNTRACED,
+            Self::Merged => MERGED,
         }
+    }
+
+    /// Whether it means that a history is not complete.
+    pub fn lowers(self) -> bool {
+        !matches!(self, Self::Untraced | Self::Merged)
     }
 
     /// Whether this remark means that a history is not complete.
     pub fn is_lack(remark: &str) -> bool {
-        remark != UNTRACED
+        remark != UNTRACED && remark != MERGED
     }
 }
 

@@ -81,12 +81,23 @@ pub(crate) struct Quest<'a> {
 /// The changes that old state adds to the logs of a span.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unlogged {
-    /// In chain order. The kind is `None` if the logs show a part of the same event.
-    pub changes: Vec<(u64, Option<EventKind>, Move)>,
+    /// By block, in chain order.
+    pub events: Vec<(u64, EventKind)>,
+    pub moves: Vec<(u64, Move)>,
     /// The position in old state after the span.
     pub after: StatePosition,
-    /// Whether changes that cancel each other would have left no trace.
-    pub is_untraced: bool,
+    /// What old state does not show, if anything.
+    pub unsure: Option<Unexplained>,
+}
+
+impl Unlogged {
+    /// These changes, followed by the `later` ones.
+    #[must_use]
+    pub(crate) fn then(mut self, later: Self) -> Self {
+        self.events.extend(later.events);
+        self.moves.extend(later.moves);
+        Self { after: later.after, unsure: self.unsure.or(later.unsure), ..self }
+    }
 }
 
 /// Why changes without a log are unknown.

@@ -1,5 +1,6 @@
 //! Comet, as a stub: the figures of every wallet equal the market's balances before and after each transaction.
 
+mod crowded;
 mod debt;
 
 use std::time::Duration;

@@ -20,14 +20,10 @@ use crate::{
 };
 use assay_evm::{Fault, Span};
 
-/// The changes that old state adds to the logs of one market.
-type UnloggedChanges = Vec<(u64, Option<EventKind>, Move)>;
-
 /// The result for one market.
 enum FollowOutcome {
-    /// The flag is set if changes that cancel each other would have left no trace.
-    Followed(UnloggedChanges, Followed, bool),
-    Looked(UnloggedChanges),
+    Followed(Unlogged, Followed),
+    Looked(Unlogged),
     Unexplained(Unexplained),
 }
 
@@ -95,28 +91,26 @@ impl Pass<'_> {
 
     fn add(&mut self, found: &mut Extract, index: usize, outcome: FollowOutcome) {
         let Some(entry) = self.ledger.entries.get_mut(index) else { return };
-        let changes = match outcome {
-            FollowOutcome::Followed(changes, followed, is_untraced) => {
-                let is_untraced = is_untraced || entry.unexplained == Some(Unexplained::Untraced);
-                entry.followed = Some(followed);
-                entry.unexplained = is_untraced.then_some(Unexplained::Untraced);
-                changes
+        let Unlogged { events, moves, .. } = match outcome {
+            FollowOutcome::Followed(unlogged, followed) => {
+                let known = entry.unexplained.filter(|known| !known.lowers());
+                (entry.followed, entry.unexplained) = (Some(followed), known.or(unlogged.unsure));
+                unlogged
             }
-            FollowOutcome::Looked(changes) => {
-                entry.followed = None;
-                changes
+            FollowOutcome::Looked(unlogged) => {
+                (entry.followed, entry.unexplained) = (None, entry.unexplained.or(unlogged.unsure));
+                unlogged
             }
             FollowOutcome::Unexplained(reason) => {
                 (entry.followed, entry.unexplained) = (None, Some(reason));
                 return;
             }
         };
-        for (block, kind, amount) in changes {
-            // A change before the read, with no log in its block, counts from the read's beginning.
-            let block = block.max(entry.next);
-            found.events.extend(kind.map(|kind| Event { market: index, kind, block, time: None }));
-            found.moves.push(Moved { market: index, block, amount });
-        }
+        // A change before the read, with no log in its block, counts from the read's beginning.
+        let at = |block: u64| block.max(entry.next);
+        let event = |(block, kind)| Event { market: index, kind, block: at(block), time: None };
+        found.events.extend(events.into_iter().map(event));
+        found.moves.extend(moves.into_iter().map(|(block, amount)| Moved { market: index, block: at(block), amount }));
         found.events.sort_by_key(|event| event.block);
         found.moves.sort_by_key(|moved| moved.block);
     }
@@ -129,24 +123,23 @@ impl Pass<'_> {
         mut followed: Followed,
         through: u64,
     ) -> Result<FollowOutcome, Fault> {
-        let (mut changes, mut is_untraced) = (Vec::new(), false);
+        let mut all = Unlogged::default();
         let settled_to = self.settled_to.map(|block| block.number);
         let span = Span { from: followed.latest.block.saturating_add(1), to: through };
         for part in parts(span, settled_to) {
             match self.unlogged(logged, part, Some(followed.latest)).await {
                 Ok(unlogged) => {
-                    changes.extend(unlogged.changes);
-                    is_untraced |= unlogged.is_untraced;
                     followed.latest = unlogged.after;
                     if settled_to.is_some_and(|to| part.to <= to) {
                         followed.settled = unlogged.after;
                     }
+                    all = all.then(unlogged);
                 }
                 Err(Obstacle::Unread(fault)) => return Err(fault),
                 Err(Obstacle::Lasting(reason)) => return Ok(FollowOutcome::Unexplained(reason)),
             }
         }
-        Ok(FollowOutcome::Followed(changes, followed, is_untraced))
+        Ok(FollowOutcome::Followed(all, followed))
     }
 
     /// The changes in each of `blocks`. If old state is unavailable, something is missing if the sum of all amounts
@@ -157,10 +150,10 @@ impl Pass<'_> {
         logged: &LoggedMarket<'_>,
         blocks: &[(u64, I256)],
     ) -> Result<FollowOutcome, Fault> {
-        let mut changes: UnloggedChanges = Vec::new();
+        let mut all = Unlogged::default();
         for (block, owned) in blocks {
             match self.unlogged(logged, Span { from: *block, to: *block }, None).await {
-                Ok(unlogged) => changes.extend(unlogged.changes),
+                Ok(unlogged) => all = all.then(unlogged),
                 Err(Obstacle::Unread(fault)) => return Err(fault),
                 Err(Obstacle::Lasting(reason)) => {
                     let amounts = logged.amounts.iter().filter(|(at, _)| at <= block).map(|(_, moved)| moved.amount);
@@ -170,7 +163,7 @@ impl Pass<'_> {
                 }
             }
         }
-        Ok(FollowOutcome::Looked(changes))
+        Ok(FollowOutcome::Looked(all))
     }
 
     async fn unlogged(

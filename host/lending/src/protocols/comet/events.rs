@@ -29,7 +29,7 @@ pub(super) const SUPPLY: B256 = Supply::SIGNATURE_HASH;
 pub(super) const WITHDRAW: B256 = Withdraw::SIGNATURE_HASH;
 const SUPPLY_COLLATERAL: B256 = SupplyCollateral::SIGNATURE_HASH;
 const WITHDRAW_COLLATERAL: B256 = WithdrawCollateral::SIGNATURE_HASH;
-const TRANSFER_COLLATERAL: B256 = TransferCollateral::SIGNATURE_HASH;
+pub(super) const TRANSFER_COLLATERAL: B256 = TransferCollateral::SIGNATURE_HASH;
 pub(super) const ABSORB_DEBT: B256 = AbsorbDebt::SIGNATURE_HASH;
 pub(super) const ABSORB_COLLATERAL: B256 = AbsorbCollateral::SIGNATURE_HASH;
 

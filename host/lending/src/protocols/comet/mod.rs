@@ -5,15 +5,17 @@
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
 //! transfer of the base asset creates or repays. The other wallet's log next to it often does ([`transfers`]). If not,
 //! the amounts do not add up to the position, which lowers the coverage until old state shows the borrowing or the
-//! repayment ([`unlogged`]).
+//! repayment ([`unlogged`]), and the block itself shows that no log was left out ([`witness`]).
 
 mod events;
 mod position;
 mod principal;
+mod shown;
 mod split;
 mod terms;
 mod transfers;
 mod unlogged;
+mod witness;
 
 use alloy::{primitives::I256, rpc::types::Log};
 use futures::{FutureExt, future::BoxFuture};

@@ -34,6 +34,11 @@ impl LoggedAmounts {
         self.gained.saturating_sub(self.lost)
     }
 
+    /// Whether nothing was lost, or nothing gained.
+    pub(super) fn is_one_way(self) -> bool {
+        self.gained.is_zero() || self.lost.is_zero()
+    }
+
     /// The possible rounding error.
     fn slack(self) -> I256 {
         signed(

@@ -9,11 +9,13 @@
 //!
 //! Two such changes of a debt between two blocks with logs may cancel each other. Besides the principal, the market
 //! keeps the index of its rewards at the last change. If this index differs and the principal does not, the same search
-//! finds the blocks. A market that pays borrowers no rewards keeps no such trace; the gap is reported. Two changes
-//! in one block that cancel each other are not found.
+//! finds the blocks. A market that pays borrowers no rewards keeps no such trace; the gap is reported.
 //!
 //! The same comparison finds missing logs: each block's amounts must lead from one principal to the next, and each part
-//! of the position must have changed by an event of its kind.
+//! of the position must have changed by an event of its kind. A change that no log explains may also be a log that the
+//! endpoint left out, so the block itself is read ([`witness`]). It shows every log, and the transfers that were asked
+//! of the market itself, of which several may be in one block. Transfers that other contracts asked for are in no part
+//! of a block: their sum counts as one event, and the history says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,61 +26,104 @@ use alloy::{
 use serde_json::{Value, json};
 
 use super::{
-    events::{ABSORB_COLLATERAL, SIGNATURES, read},
     position::{principal, userBasicCall},
-    principal::{Indexes, LoggedAmounts, event},
+    principal::Indexes,
+    shown::Shown,
     terms::totalsBasicCall,
-    transfers::debts,
+    witness::{Witness, is_claimed, witness},
 };
 use crate::{
-    figures::record::{Side, StatePosition, Unexplained},
+    figures::record::{StatePosition, Unexplained},
     limits,
     protocols::{EventKind, Obstacle, Quest, Unlogged},
 };
-use assay_evm::{
-    Call, Fault, Span,
-    client::hex,
-    logs::{LogQuery, in_order},
-};
+use assay_evm::{Call, Fault, Span, client::hex};
 
 /// Parts into which each round of the search divides a span: with sixteen, seven rounds find a block among 25 million.
 const PARTS: u64 = 16;
 
 /// Finds the unlogged changes that `quest` is looking for.
 pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
-    let mut logged = BTreeMap::<u64, LoggedAmounts>::new();
-    quest.logged.iter().for_each(|(block, moved)| logged.entry(*block).or_default().add(moved.amount));
-    let mut kinds = BTreeMap::<u64, BTreeSet<EventKind>>::new();
-    quest.events.iter().for_each(|(block, kind)| _ = kinds.entry(*block).or_default().insert(*kind));
-    if logged.len() > limits::LOGGED_BLOCKS {
+    let mut shown = BTreeMap::<u64, Shown>::new();
+    quest.logged.iter().for_each(|(block, moved)| shown.entry(*block).or_default().moves.push(*moved));
+    if shown.len() > limits::LOGGED_BLOCKS {
         return Err(Obstacle::Lasting(Unexplained::TooMany));
     }
+    let logged: Vec<u64> = shown.keys().copied().collect();
+    quest.events.iter().for_each(|(block, kind)| shown.entry(*block).or_default().kinds.push(*kind));
     let span = quest.span;
     let before = span.from.saturating_sub(1);
     let known = quest.before.map(|shown| (before, (shown.principal, shown.touched))).into_iter().collect();
-    let mut state = OldState { quest, known };
-    let edges = logged.keys().flat_map(|block| [block.saturating_sub(1), *block]);
+    let has_one_source = quest.client.other_endpoints().is_none();
+    let mut state = OldState { quest, known, has_one_source };
+    let edges = logged.iter().flat_map(|block| [block.saturating_sub(1), *block]);
     state.learn(edges.chain([before, span.to])).await?;
-    let (between, is_untraced) = state.to_search(between(span, logged.keys().copied()));
+    let (between, is_untraced) = state.to_search(between(span, logged.iter().copied()));
+    let mut unlogged = Unlogged { unsure: is_untraced.then_some(Unexplained::Untraced), ..Unlogged::default() };
     let mut blocks = state.search(between).await?;
-    blocks.extend(
-        logged.iter().filter(|(block, logged)| state.moved(**block) || !logged.net().is_zero()).map(|(b, _)| b),
-    );
-    let mut changes = Vec::new();
-    for ComparedBlock { block, hidden, needed } in state.compared(&blocks, &logged).await? {
-        let mut kinds = kinds.remove(&block).unwrap_or_default();
-        if let Some(hidden) = hidden {
-            let (kind, amount) = event(hidden);
-            let told = state.verify(block, logged.get(&block).copied().unwrap_or_default()).await?;
-            changes.push((block, (!told.contains(&kind)).then_some(kind), amount));
-            kinds.insert(kind);
+    let is_to_compare = |block: &u64| {
+        let is_told_apart = |shown: &Shown| shown.is_even() && shown.is_plain(state.around(*block));
+        state.moved(*block) || !shown.get(block).is_none_or(is_told_apart)
+    };
+    blocks.extend(logged.into_iter().filter(is_to_compare));
+    for (block, indexes) in state.indexes(blocks).await? {
+        let shown = shown.remove(&block).unwrap_or_default();
+        let (before, after) = state.around(block);
+        if before == after && shown.moves.is_empty() {
+            // Changes of supply have logs.
+            if after.is_negative() && !is_claimed(&state.quest, block).await? {
+                match witness(&state.quest, block).await {
+                    Err(Obstacle::Lasting(_)) => unlogged.unsure = unlogged.unsure.or(Some(Unexplained::Merged)),
+                    witness => {
+                        let found = added(indexes, (before, after), &shown, witness?);
+                        unlogged.add(block, found.map_err(Obstacle::Lasting)?);
+                    }
+                }
+            }
+            continue;
         }
-        if !needed.iter().all(|any| any.iter().any(|kind| kinds.contains(kind))) {
-            return Err(Obstacle::Lasting(Unexplained::LogsMissing));
+        let is_whole = matches!(indexes.hidden(before, after, shown.amounts()), Ok(None));
+        if is_whole && shown.is_plain((before, after)) && shown.has_kinds(indexes, before, after) {
+            continue;
         }
+        let found = added(indexes, (before, after), &shown, witness(&state.quest, block).await?);
+        unlogged.add(block, found.map_err(Obstacle::Lasting)?);
     }
     let (principal, touched) = state.at(span.to);
-    Ok(Unlogged { changes, after: StatePosition { block: span.to, principal, touched }, is_untraced })
+    Ok(Unlogged { after: StatePosition { block: span.to, principal, touched }, ..unlogged })
+}
+
+/// What a block adds to the events and changes that are `shown`: the logs that it has in addition, each transfer that was
+/// asked of the market itself, and the rest as one event.
+fn added(
+    indexes: Indexes,
+    (before, after): (I256, I256),
+    shown: &Shown,
+    witness: Witness,
+) -> Result<(Shown, bool), Unexplained> {
+    let missing = shown.missing_of(&witness.shown).ok_or(Unexplained::LogsMissing)?;
+    let of_transfer = |(hidden, told): &(I256, BTreeSet<EventKind>)| Shown::of_debt(*hidden, told);
+    let transfers = witness.transfers.iter().map(of_transfer).fold(Shown::default(), Shown::and);
+    let logged = witness.shown.and(transfers.clone());
+    let rest = indexes.hidden(before, after, logged.amounts())?;
+    let hidden = rest.map(|rest| Shown::of_debt(rest, &witness.told)).unwrap_or_default();
+    let whole = logged.and(hidden.clone());
+    let added = missing.and(transfers).and(hidden);
+    let is_used = !witness.is_accrued && before == after && added == Shown::default();
+    if whole.has_kinds(indexes, before, after) {
+        Ok((added, rest.is_some() || is_used))
+    } else {
+        Err(Unexplained::LogsMissing)
+    }
+}
+
+impl Unlogged {
+    /// Adds what a block shows in addition, and whether more than one change may be in it.
+    fn add(&mut self, block: u64, (added, is_merged): (Shown, bool)) {
+        self.events.extend(added.kinds.into_iter().map(|kind| (block, kind)));
+        self.moves.extend(added.moves.into_iter().map(|moved| (block, moved)));
+        self.unsure = self.unsure.or(is_merged.then_some(Unexplained::Merged));
+    }
 }
 
 /// The parts of `span` between these blocks, which are in order.
@@ -98,15 +143,8 @@ struct OldState<'a> {
     quest: Quest<'a>,
     /// The principal after these blocks, and the index of rewards at its last change.
     known: BTreeMap<u64, (I256, u64)>,
-}
-
-/// The change of a position in a block, compared with its logs.
-struct ComparedBlock {
-    block: u64,
-    /// The change that the logs do not show.
-    hidden: Option<I256>,
-    /// For each entry, the block must have an event of one of these kinds.
-    needed: Vec<&'static [EventKind]>,
+    /// Whether only one endpoint tells which logs there are.
+    has_one_source: bool,
 }
 
 impl OldState<'_> {
@@ -118,16 +156,22 @@ impl OldState<'_> {
         self.at(block).0
     }
 
-    /// Whether the principal changed in this block; it must be known before and after.
-    fn moved(&self, block: u64) -> bool {
-        self.principal(block.saturating_sub(1)) != self.principal(block)
+    /// The principals before and after this block.
+    fn around(&self, block: u64) -> (I256, I256) {
+        (self.principal(block.saturating_sub(1)), self.principal(block))
     }
 
-    /// Whether debt can have changed in `span`; changes of supply have logs.
+    /// Whether the principal changed in this block; it must be known before and after.
+    fn moved(&self, block: u64) -> bool {
+        let (before, after) = self.around(block);
+        before != after
+    }
+
+    /// Whether the position can have changed in `span`. Changes of supply have logs, of which a second endpoint knows.
     fn changed(&self, span: Span) -> bool {
         let (before, touched) = self.at(span.from.saturating_sub(1));
         let (after, touched_after) = self.at(span.to);
-        before != after || (!before.is_positive() && touched != touched_after)
+        before != after || (touched != touched_after && (!before.is_positive() || self.has_one_source))
     }
 
     /// The `spans`, none of which has logs, with a change, and whether a change in the others could have left no trace.
@@ -184,49 +228,14 @@ impl OldState<'_> {
         }
     }
 
-    /// The changes in `blocks` that the logs do not show, in chain order.
-    async fn compared(
-        &self,
-        blocks: &BTreeSet<u64>,
-        logged: &BTreeMap<u64, LoggedAmounts>,
-    ) -> Result<Vec<ComparedBlock>, Obstacle> {
-        let blocks: BTreeSet<u64> =
-            blocks.iter().copied().filter(|b| self.moved(*b) || logged.contains_key(b)).collect();
-        let (mut found, blocks) = (Vec::new(), &blocks);
-        for (block, totals) in self.ask(blocks, &totalsBasicCall {}).await? {
-            // The market updates its indexes in every block in which it changes a principal.
+    /// The indexes of the market in each of `blocks`. It updates them in every block in which it changes a principal.
+    async fn indexes(&self, blocks: BTreeSet<u64>) -> Result<Vec<(u64, Indexes)>, Obstacle> {
+        let mut found = Vec::new();
+        for (block, totals) in self.ask(&blocks, &totalsBasicCall {}).await? {
             let totals = totals.ok_or_else(|| Fault::Malformed(format!("no indexes in block {block}")))?;
-            let indexes = Indexes { supply: totals.baseSupplyIndex, borrow: totals.baseBorrowIndex };
-            let (before, after) = (self.principal(block.saturating_sub(1)), self.principal(block));
-            let logged = logged.get(&block).copied().unwrap_or_default();
-            let hidden = indexes.hidden(before, after, logged).map_err(Obstacle::Lasting)?;
-            found.push(ComparedBlock { block, hidden, needed: indexes.needed(before, after, logged) });
+            found.push((block, Indexes { supply: totals.baseSupplyIndex, borrow: totals.baseBorrowIndex }));
         }
         Ok(found)
-    }
-
-    /// Checks that the market logged nothing else about the wallet in `block`: a query over one block may return a log
-    /// that a query over many left out. A seizure means that a log of the debt is missing. Returns the events that
-    /// transfers in the block show in part.
-    async fn verify(&self, block: u64, logged: LoggedAmounts) -> Result<Vec<EventKind>, Obstacle> {
-        let query = LogQuery { addresses: vec![self.quest.market], ..LogQuery::default() };
-        let mut logs = self.quest.client.believed_logs(&query, Span { from: block, to: block }).await?;
-        in_order(&mut logs);
-        let wallet = self.quest.wallet.into_word();
-        let names = |topics: &[_]| {
-            SIGNATURES.iter().any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
-        };
-        let own: Vec<_> = logs.iter().filter(|log| names(log.topics())).collect();
-        let mut shown = LoggedAmounts::default();
-        let told = debts(&logs.iter().collect::<Vec<_>>(), wallet);
-        let moves = read(&own, wallet).into_iter().filter_map(|read| read.moved);
-        let moves = moves.filter(|moved| moved.side == Side::Base).chain(told.iter().map(|(_, moved, _)| *moved));
-        moves.for_each(|moved| shown.add(moved.amount));
-        let seized = own.iter().any(|log| log.topic0() == Some(&ABSORB_COLLATERAL));
-        if seized || shown != logged {
-            return Err(Obstacle::Lasting(Unexplained::LogsMissing));
-        }
-        Ok(told.into_iter().map(|(kind, ..)| kind).collect())
     }
 }
 
