@@ -33,17 +33,23 @@ pub fn language(text: &str) -> Result<Language, String> {
 }
 
 /// Writes the files of a new model. Nothing that exists is overwritten.
-pub fn new(folder: &Path, kind: ModelKind, language: Language, kit: Option<PathBuf>) -> Result<(), Failure> {
+pub fn new(
+    folder: &Path,
+    kind: ModelKind,
+    language: Language,
+    version: &str,
+    kit: Option<PathBuf>,
+) -> Result<(), Failure> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if folder.exists() {
         return Err(Failure::no(format!("{} exists: choose another name", folder.display())));
     }
     let kit = if language == Language::Rust { found(kit)? } else { PathBuf::new() };
-    let files = assay_author::template(language, kind, &name, &kit.to_string_lossy()).map_err(Failure::no)?;
+    let files = assay_author::template(language, kind, &name, version, &kit.to_string_lossy()).map_err(Failure::no)?;
     for (path, text) in files {
         write(&folder.join(path), &text)?;
     }
-    print(format!("{} is a {kind} model in {}: README.md has the next steps", folder.display(), language.as_str()))
+    print(format!("{} is {kind} {version} in {}: README.md has the next steps", folder.display(), language.as_str()))
 }
 
 /// The crate `assay-model`: the one that is named, or that of a checkout around this folder.
