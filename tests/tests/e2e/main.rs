@@ -12,6 +12,7 @@ mod contract;
 mod crowd;
 mod documentation;
 mod dossier;
+mod drift;
 mod economy;
 mod errors;
 mod failover;
