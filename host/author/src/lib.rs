@@ -21,6 +21,7 @@
 //! | `script` | what stands around a script, and its toolchain |
 //! | `fuse` | the modules of a component, linked into one |
 //! | `template`, `sample` | the files of a new model, and a made-up history |
+//! | `inputs` | the features as a card states them, with the table of the training in bins |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
 //! | `odd` | figures at which a reader of a trained file goes wrong |
 //! | `predicts` | what the sum of a trained model means |
@@ -39,6 +40,7 @@ mod fault;
 mod files;
 mod fitted;
 mod fuse;
+mod inputs;
 mod language;
 mod matrix;
 mod module;
@@ -62,6 +64,7 @@ mod training;
 mod wallet;
 
 pub use fault::FileFault;
+pub use inputs::Input;
 pub use matrix::Matrix;
 pub use odd::OddRows;
 pub use pack::{Pack, Predicted, pack};

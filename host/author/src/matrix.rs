@@ -4,11 +4,12 @@
 use std::{fmt::Write as _, path::Path};
 
 use assay_domain::features::Features;
-use tables::value;
+use tables::{data::FEATURES, value};
 
-use crate::{FileFault, Wallet, declaration::DeclarationFile, pack::expressions};
+use crate::{FileFault, Wallet, declaration::DeclarationFile, language::Expression, pack::expressions};
 
-/// The features of a declaration.
+/// The features of a declaration, or of a card.
+#[derive(Debug)]
 pub struct Matrix {
     names: Vec<String>,
     codes: Vec<Vec<u8>>,
@@ -21,6 +22,27 @@ impl Matrix {
         let file = DeclarationFile::read(declaration)?;
         let codes = expressions(&file)?.into_iter().map(|expression| expression.code).collect();
         Ok(Self { names: file.names().into_iter().map(Into::into).collect(), codes })
+    }
+
+    /// The features of a card: names and expressions.
+    ///
+    /// # Errors
+    /// The first problem of an expression.
+    pub fn of_card<'a>(features: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        let mut found = Self { names: Vec::new(), codes: Vec::new() };
+        for (name, is) in features {
+            let parsed = Expression::parse(is).map_err(|wrong| format!("input {name}: {}", wrong.message))?;
+            found.names.push(name.to_owned());
+            found.codes.push(parsed.code);
+        }
+        if found.names.len() > FEATURES {
+            return Err(format!("it has {} inputs; {FEATURES} are possible", found.names.len()));
+        }
+        Ok(found)
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The names of the columns, as a line of CSV.

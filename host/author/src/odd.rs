@@ -217,7 +217,9 @@ mod tests {
     #[test]
     fn each_threshold_its_neighbours_and_absent_figures_are_in_a_row() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in crate::template(crate::Language::Trees, assay_domain::ModelKind::Credit, "t", "").unwrap() {
+        for (name, text) in
+            crate::template(crate::Language::Trees, assay_domain::ModelKind::Credit, "t", "0.1", "").unwrap()
+        {
             let text = text.replace("log1p(sum(chains.assets_usd))", "or_else(log1p(sum(chains.assets_usd)), 0)");
             std::fs::write(folder.path().join(name), text).unwrap();
         }

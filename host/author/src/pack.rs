@@ -14,6 +14,7 @@ use crate::{
     declaration::{Declaration, DeclarationFile, DeclaredKind, Feature, Margin},
     fault::begins,
     fitted::{self, Fit},
+    inputs::{self, Input},
     language::Expression,
     module,
     packed::Packed,
@@ -47,6 +48,8 @@ pub struct Pack {
     pub summary: String,
     /// Whether a library trained it.
     pub is_trained: bool,
+    /// The features, for the card.
+    pub inputs: Vec<Input>,
     /// What the margin is multiplied by for the log-odds of its outcome; none if it is in points.
     factor: Option<f64>,
     /// Figures and sums have single precision.
@@ -54,6 +57,11 @@ pub struct Pack {
 }
 
 impl Pack {
+    /// The lines of a card that state the features.
+    pub fn card(&self) -> String {
+        inputs::lines(&self.inputs)
+    }
+
     /// The score of a wallet, or its risk, computed natively by the same code; `None` if the model refuses it.
     pub fn score(&self, features: &Features) -> Option<u32> {
         let answer = self.answer(Data::new(&self.data)?, features)?;
@@ -192,7 +200,8 @@ pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
         DeclaredKind::Sybil => ModelKind::Sybil,
     };
     let core = module::with(kind, &data).map_err(|why| FileFault::of(declaration, why))?;
-    Ok(Pack { core, data, kind, summary, is_trained, factor, single })
+    let inputs = inputs::inputs(&file, training.as_ref());
+    Ok(Pack { core, data, kind, summary, is_trained, inputs, factor, single })
 }
 
 /// The expressions of the features.

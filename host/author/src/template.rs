@@ -72,11 +72,18 @@ const TREES: [FileText; 3] = [
 /// Git ignores what builds and package managers write, and secret keys.
 const IGNORED: FileText = (".gitignore", "target/\n*.wasm\n*.key\nnode_modules/\n.venv/\n__pycache__/\n");
 
-/// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
+/// The files of a new model. `version` is two to four numbers joined by dots; `kit` is the path of the crate
+/// `assay-model`, for Rust.
 ///
 /// # Errors
 /// The name is not allowed, or there is no such template.
-pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Result<Vec<NewFile>, String> {
+pub fn files(
+    language: Language,
+    kind: ModelKind,
+    name: &str,
+    version: &str,
+    kit: &str,
+) -> Result<Vec<NewFile>, String> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
     if !begins || name.len() > 40 || !name.bytes().all(plain) {
@@ -85,7 +92,10 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
     let texts = texts(language, kind)
         .ok_or_else(|| format!("a {kind} model is not written as {}: --lang rust makes one", language.as_str()))?;
     let wallets = matches!(kind, ModelKind::Credit | ModelKind::Sybil).then_some(WALLETS);
-    let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit).replace("{kind}", kind.as_str());
+    let fill = |text: &str| {
+        let text = text.replace("{name}", name).replace("{version}", version);
+        text.replace("{kit}", kit).replace("{kind}", kind.as_str())
+    };
     let card = (kind == ModelKind::Credit).then_some(CARD);
     let all = texts.into_iter().chain(card).chain(wallets).chain([IGNORED]);
     let history = (language == Language::Trees).then(|| ("history.jsonl", sample::history()));
@@ -180,14 +190,14 @@ mod tests {
         let others = [(Language::Scorecard, ModelKind::Sybil)];
         let credit = Language::ALL.map(|language| (language, ModelKind::Credit));
         for (language, kind) in kinds.chain(credit).chain(others).chain(sandboxes) {
-            let files = files(language, kind, "my-model", "../assay/models/kit").unwrap();
+            let files = files(language, kind, "my-model", "0.7", "../assay/models/kit").unwrap();
             let of = |name: &str| files.iter().find(|(path, _)| *path == name).map(|(_, text)| text.as_str());
             let readme = of("README.md").unwrap();
             assert!(readme.starts_with("# my-model\n"), "{language:?}");
-            for left in ["{name}", "{kit}", "{kind}", "[credit", "[boost", "[sybil", "[sandbox"] {
+            for left in ["{name}", "{version}", "{kit}", "{kind}", "[credit", "[boost", "[sybil", "[sandbox"] {
                 assert!(files.iter().all(|(_, text)| !text.contains(left)), "{language:?} {kind}: {left}");
             }
-            let promotes = readme.contains(&format!("assay model promote {kind} 0.1"));
+            let promotes = readme.contains(&format!("assay model promote {kind} 0.7"));
             assert!(promotes || !scripts.contains(&language), "{readme}");
             let sees_features = matches!(kind, ModelKind::Credit | ModelKind::Sybil);
             assert_eq!(readme.contains("--features wallets.jsonl"), sees_features, "{language:?} {kind}");
@@ -233,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_is_no_model_is_refused_in_words() {
-        let refused = |language, kind, name| files(language, kind, name, "").unwrap_err();
+        let refused = |language, kind, name| files(language, kind, name, "0.1", "").unwrap_err();
         assert!(refused(Language::Rust, ModelKind::Credit, "../x").contains("is no name"));
         assert!(refused(Language::Trees, ModelKind::Sybil, "x").contains("--lang rust makes one"));
         assert!(refused(Language::Python, ModelKind::Sandbox, "x").contains("--lang rust makes one"));

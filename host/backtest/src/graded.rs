@@ -8,8 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{figures::NAMES, record::Record, words::day};
-use assay_domain::{Assessment, Coverage, Score, Standing, features::Features, stats::Outcomes};
+use crate::{record::Record, words::day};
+use assay_domain::{
+    Assessment, Coverage, Score, Standing,
+    features::{FIGURES, Features},
+    stats::Outcomes,
+};
 use assay_registry::ScoreError;
 
 /// The most rows that are kept; some 40 MB.
@@ -58,7 +62,7 @@ pub struct GradedRow {
     pub points: Vec<Vec<i32>>,
     /// Higher is better.
     pub external: Option<f64>,
-    pub figures: [Option<f64>; NAMES.len()],
+    pub figures: [Option<f64>; FIGURES.len()],
     pub standing: Standing,
     /// The column `lost_usd`.
     pub lost_usd: Option<f64>,
@@ -115,7 +119,7 @@ impl Graded {
         line: u64,
         record: &Record,
         called: &[Called],
-        figures: &[Option<f64>; NAMES.len()],
+        figures: &[Option<f64>; FIGURES.len()],
         grading: &Grading,
     ) {
         let answers = || called.iter().map(|(answer, _)| answer.as_ref().ok());

@@ -9,7 +9,7 @@
 //! | `lines`, `columns` | the two forms of a features file: JSON lines and Parquet |
 //! | `load` | the models, by version or by file |
 //! | `source`, `run`, `rows` | reads the file and scores it on every core |
-//! | `tally`, `pair`, `movers`, `figures` | the counts |
+//! | `tally`, `pair`, `movers` | the counts |
 //! | `graded`, `resample`, `grade` | one model on the records with an outcome |
 //! | `report`, `models`, `compare`, `shift`, `outcome`, `verdict` | the statistics of the counts |
 //! | `summary`, `page`, `words` | the result for a terminal and for a browser |
@@ -18,7 +18,6 @@
 
 mod columns;
 mod compare;
-mod figures;
 mod grade;
 mod graded;
 mod lines;

@@ -1,8 +1,9 @@
 //! The counts of two models on the same wallets.
 
-use crate::{figures::NAMES, movers::Movers};
+use crate::movers::Movers;
 use assay_domain::{
     Assessment, Factor,
+    features::FIGURES,
     stats::{Joint, Labelled, Sketch},
 };
 
@@ -32,7 +33,7 @@ pub struct FactorSum {
 
 impl Default for Pair {
     fn default() -> Self {
-        let sketches = || vec![Sketch::default(); NAMES.len()];
+        let sketches = || vec![Sketch::default(); FIGURES.len()];
         Self {
             joint: Joint::default(),
             labelled: Labelled::default(),
@@ -51,7 +52,7 @@ pub struct Both<'a> {
     pub outcome: Option<bool>,
     pub first: &'a Assessment,
     pub second: &'a Assessment,
-    pub figures: &'a [Option<f64>; NAMES.len()],
+    pub figures: &'a [Option<f64>; FIGURES.len()],
 }
 
 impl Pair {

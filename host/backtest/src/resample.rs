@@ -84,10 +84,11 @@ impl Clusters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{figures::NAMES, graded::Clustered};
+    use crate::graded::Clustered;
+    use assay_domain::features::FIGURES;
 
     fn row(line: u64, cluster: u64, bad: bool) -> GradedRow {
-        let figures = [None; NAMES.len()];
+        let figures = [None; FIGURES.len()];
         let (scores, points, segments) = (vec![], vec![], vec![]);
         GradedRow {
             line,

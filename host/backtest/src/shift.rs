@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use crate::figures::{NAMES, WHOLE};
-use assay_domain::stats::{Band, Sketch};
+use assay_domain::{
+    features::{FIGURES, Figure},
+    stats::{Band, Sketch},
+};
 
 /// One figure in two groups of wallets.
 #[derive(Debug, Clone, Serialize)]
@@ -22,14 +24,14 @@ pub(crate) fn shifts(expected: &[Sketch], actual: &[Sketch]) -> Vec<Shift> {
     // Below 32 each band of a sketch holds one whole number, its lower end.
     let median =
         |sketch: &Sketch, whole: bool| sketch.quantile(0.5).map(|median| if whole { median.floor() } else { median });
-    let shift = |(((figure, whole), expected), actual): (((&&'static str, bool), &Sketch), &Sketch)| Shift {
-        figure,
+    let shift = |((Figure { name, is_whole: whole, .. }, expected), actual): ((&Figure, &Sketch), &Sketch)| Shift {
+        figure: name,
         psi: expected.psi(actual),
-        expected_median: median(expected, whole),
-        actual_median: median(actual, whole),
+        expected_median: median(expected, *whole),
+        actual_median: median(actual, *whole),
         bins: expected.bins(actual, 10),
     };
-    let mut shifts: Vec<_> = NAMES.iter().zip(WHOLE).zip(expected).zip(actual).map(shift).collect();
+    let mut shifts: Vec<_> = FIGURES.iter().zip(expected).zip(actual).map(shift).collect();
     // A figure without values is left out.
     shifts.retain(|shift| shift.expected_median.is_some() || shift.actual_median.is_some());
     shifts.sort_by(|a, b| b.psi.unwrap_or(0.0).total_cmp(&a.psi.unwrap_or(0.0)));

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use crate::{
-    figures::{self, NAMES},
     graded::{Called, Graded, Grading},
     pair::{Both, Pair},
     record::{BadLine, Record},
@@ -13,6 +12,7 @@ use crate::{
 };
 use assay_domain::{
     Assessment,
+    features::{FIGURES, figures},
     stats::{Histogram, Outcomes, Sketch},
 };
 use assay_registry::{Fuel, ScoreError};
@@ -82,7 +82,7 @@ impl Tally {
             bad_outcomes: 0,
             models: vec![ModelTally::default(); models],
             pairs: vec![Pair::default(); models.saturating_sub(1)],
-            figures: vec![Sketch::default(); NAMES.len()],
+            figures: vec![Sketch::default(); FIGURES.len()],
             graded: Graded::new(models),
         }
     }
@@ -100,7 +100,7 @@ impl Tally {
             self.outcomes += 1;
             self.bad_outcomes += u64::from(bad);
         }
-        let figures = figures::figures(&record.features);
+        let figures = figures(&record.features);
         self.figures.iter_mut().zip(&figures).for_each(|(sketch, figure)| sketch.add(*figure));
         self.graded.see(line, record, called, &figures, grading);
         for (model, (answer, took)) in self.models.iter_mut().zip(called) {

@@ -10,6 +10,7 @@ export interface Answers {
     "post admin/keys": MintedKey;
     "post admin/models": ModelReference;
     "post admin/models/check": Check;
+    "get admin/models/drift": InputDrift;
     "get admin/models/outcomes": Outcomes;
     "put admin/models/{kind}/challengers": Roles;
     "put admin/models/{kind}/champion": Roles;
@@ -581,6 +582,27 @@ export interface components {
             settled?: number | null;
             through?: number | null;
         };
+        InputDrift: {
+            count: number;
+            minimum_wallets: number;
+            models: components["schemas"]["ModelInputDrift"][];
+            timestamp: string;
+        };
+        InputShift: {
+            against?: string | null;
+            drift?: string | null;
+            expected_missing?: number | null;
+            median?: number | null;
+            missing?: number | null;
+            name: string;
+            psi?: number | null;
+        };
+        InputWeek: {
+            from: string;
+            inputs: components["schemas"]["InputShift"][];
+            segment: string;
+            wallets: number;
+        };
         Key: {
             left?: number | null;
             minted_at?: string | null;
@@ -660,6 +682,11 @@ export interface components {
             reads: string[];
             title: string;
             version: string;
+        };
+        ModelInputDrift: {
+            model: components["schemas"]["ModelReference"];
+            role: string;
+            weeks: components["schemas"]["InputWeek"][];
         };
         ModelOutcomes: {
             model: components["schemas"]["ModelReference"];
@@ -1675,6 +1702,9 @@ export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
 export type IdentitySource = components['schemas']['IdentitySource'];
 export type IndexStatus = components['schemas']['IndexStatus'];
+export type InputDrift = components['schemas']['InputDrift'];
+export type InputShift = components['schemas']['InputShift'];
+export type InputWeek = components['schemas']['InputWeek'];
 export type Key = components['schemas']['Key'];
 export type KeyPin = components['schemas']['KeyPin'];
 export type Keys = components['schemas']['Keys'];
@@ -1685,6 +1715,7 @@ export type MintedKey = components['schemas']['MintedKey'];
 export type Model = components['schemas']['Model'];
 export type ModelCost = components['schemas']['ModelCost'];
 export type ModelDescription = components['schemas']['ModelDescription'];
+export type ModelInputDrift = components['schemas']['ModelInputDrift'];
 export type ModelOutcomes = components['schemas']['ModelOutcomes'];
 export type ModelReference = components['schemas']['ModelReference'];
 export type Models = components['schemas']['Models'];

@@ -60,6 +60,7 @@ files! {
     "views/compare.js"
     "views/course.js"
     "views/decision.js"
+    "views/drift.js"
     "views/evidence.js"
     "views/factors.js"
     "views/further.js"

@@ -1,6 +1,6 @@
 //! Which model answers, and the evidence about the others: roles and their changes, the audit log, challengers in the
-//! shadow, the records by which a served score is recomputed, cards and their claims, and the outcomes of the scored
-//! wallets.
+//! shadow, the records by which a served score is recomputed, cards and their claims, the outcomes of the scored
+//! wallets, and the drift of what models read of them.
 //!
 //! `score` hands every score that it computes to [`Rollout`], which reads no chain.
 
@@ -11,6 +11,7 @@ mod automatic;
 pub mod bodies;
 pub mod cards;
 pub mod config;
+mod drift;
 mod error;
 mod fleet;
 mod observed;
@@ -20,6 +21,7 @@ mod provenance;
 mod recent;
 mod recorded;
 pub mod records;
+mod replayed;
 pub mod responses;
 mod roles;
 mod routes;
@@ -38,6 +40,7 @@ use assay_tasks::Spawner;
 use recorded::RecordedRoles;
 
 pub use audit::{AuditEntry, RoleMove};
+pub use drift::{Against, Drift, DriftWeek, InputDrift, InputShift, ModelDrift};
 pub use error::{needs_large, refused_score, refused_version};
 pub use fleet::StageError;
 pub use observed::{Observation, Observations, WEEK};
@@ -66,6 +69,7 @@ struct RolloutState {
     shadow: shadow::Shadow,
     observed: Arc<observed::Observed>,
     recent: Arc<recent::Recent>,
+    inputs: drift::SeenInputs,
     shadow_lifetime: Duration,
 }
 
@@ -88,7 +92,7 @@ impl Rollout {
         let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let recorded = Mutex::new(recorded);
-        let recent = Arc::default();
+        let (recent, inputs) = (Arc::default(), drift::SeenInputs::new(settings.outcome_ttl));
         let inner = RolloutState {
             registry,
             store,
@@ -98,6 +102,7 @@ impl Rollout {
             shadow,
             observed,
             recent,
+            inputs,
             shadow_lifetime,
         };
         Ok(Self { inner: Arc::new(inner) })

@@ -91,7 +91,8 @@ impl Observed {
         }
         let as_of = u64::try_from(scored.fresh.read_at.timestamp()).unwrap_or(0);
         let (address, is_outcome_hidden) = (scored.address, owes_in_vaults(features));
-        let score = ObservedScore { model: model.into(), address, as_of, score, standing, is_outcome_hidden };
+        let record = scored.record.filter(|_| scored.model.digest == model.digest);
+        let score = ObservedScore { model: model.into(), address, as_of, score, standing, is_outcome_hidden, record };
         self.kept().add(chrono::Utc::now().timestamp().div_euclid(HOUR), score);
     }
 
@@ -253,7 +254,7 @@ fn join(all: &mut HashMap<Digest, Joining>, record: ObservedRecord) {
         let known = of.halvings.entry(week).or_default();
         *known = halvings.max(*known);
     }
-    for ObservedScore { model, address, as_of, score, standing, is_outcome_hidden } in record.scores {
+    for ObservedScore { model, address, as_of, score, standing, is_outcome_hidden, .. } in record.scores {
         let Some(of) = all.get_mut(&model.digest) else { continue };
         let found = Observation { address, as_of, score, standing, is_outcome_hidden };
         let known = of.first.entry((as_of / WEEK, address)).or_insert(found);
@@ -283,6 +284,7 @@ mod tests {
             score: Score::new(700).unwrap(),
             standing: Standing::default(),
             is_outcome_hidden: false,
+            record: None,
         }
     }
 

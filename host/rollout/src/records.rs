@@ -2,6 +2,7 @@
 //! served scores, and the scores that wait for their outcome. Their JSON is a format: a field may be added as optional,
 //! never renamed or retyped.
 
+mod inputs;
 mod served;
 mod shadow;
 mod wallets;
@@ -12,9 +13,10 @@ use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use uuid::Uuid;
 
+pub use inputs::{InputsRecord, Segment};
 pub use served::{BoostRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
-pub use wallets::{Answer, WalletAnswers};
+pub use wallets::{Answer, WalletAnswers, WalletSample};
 
 /// Uploaded components, in a store that hosts share.
 pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
@@ -22,6 +24,8 @@ pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
 /// Scores that are compared with later outcomes, by hour since the epoch and process.
 pub(crate) const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
+/// The inputs of scored wallets, by week since the epoch, model and process.
+pub(crate) const INPUTS: Family<InputsRecord> = Family::listed("inputs/");
 /// The price of ether in dollars at the start of a UTC day, by the day since the epoch.
 pub(crate) const ETHER: Family<f64> = Family::listed("ether/");
 /// The steps of the audit log. Ids begin with the time, so keys sort by time.
@@ -79,6 +83,11 @@ pub fn observed(hour: i64, process: &str) -> Key<ObservedRecord> {
     OBSERVED.key(format_args!("{hour}/{process}"))
 }
 
+/// The wallets that one process scored in one week since the epoch, as one model sees them.
+pub fn inputs(week: u64, model: &Digest, process: &str) -> Key<InputsRecord> {
+    INPUTS.key(format_args!("{week}/{model}/{process}"))
+}
+
 /// The price of ether at the start of a UTC day.
 pub(crate) fn ether(day: u64) -> Key<f64> {
     ETHER.key(day)
@@ -133,6 +142,9 @@ pub struct ObservedScore {
     /// Part of the debt was in vaults, whose liquidations the index does not have by wallet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_outcome_hidden: bool,
+    /// Its record, if it was served; absent in the oldest records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Uuid>,
 }
 
 /// The share of the wallets that one model's scores are kept of in one week.

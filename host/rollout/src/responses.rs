@@ -32,6 +32,14 @@ pub enum NoComponent {
     Unknown(DetailBody),
 }
 
+/// A document that the server signs.
+#[derive(IntoResponses)]
+pub enum Unsigned {
+    /// The server has no `attestation.signer`
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
+}
+
 /// Uploads of a component.
 #[derive(IntoResponses)]
 pub enum UploadRefused {

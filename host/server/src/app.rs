@@ -35,7 +35,7 @@ use assay_reputation::{
     feedback::{FeedbackRegistry, Registries},
     ipfs::Ipfs,
 };
-use assay_rollout::{Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
+use assay_rollout::{InputDrift, Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
 use assay_sandbox::{MockPayments, Mocks, SandboxRoutes, SandboxSource};
 use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::ScoreHistory};
 use assay_store::{Store, StoreError};
@@ -122,6 +122,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     payments.x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
+    let drift = InputDrift::new(rollout.clone(), cards.clone());
+    drift.start(&tasks.spawner());
     let watches = watches(config, (&store, &access), (&scoring, &cards, &attestor)).await?;
     if !config.sandbox && !config.chains.is_empty() {
         watches.start(&tasks.spawner());
@@ -157,7 +159,14 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         agents,
         reputation: ReputationRoutes { gate: gate.clone(), reputation: reputation.clone(), notices, payments },
         sandbox: SandboxRoutes { mocks, networks },
-        rollout: RolloutRoutes { rollout: rollout.clone(), cards, outcomes, public_models: config.models.public },
+        rollout: RolloutRoutes {
+            rollout: rollout.clone(),
+            cards,
+            outcomes,
+            drift,
+            signer: attestation.map(|config| config.signer.clone()),
+            public_models: config.models.public,
+        },
         keys: KeysState { access: access.clone() },
         operations: Operations {
             gate: gate.clone(),

@@ -5,12 +5,14 @@
 //! blocks, which are in the evidence of a score. No I/O, and no model: `assay verify` runs the model and reads the
 //! chains.
 
+pub mod archive;
 mod attest;
 mod blocks;
 mod content;
 mod evidence;
 mod features_digest;
 mod manifest;
+mod pack;
 mod signers;
 
 pub use attest::{Domain, NotSigned, Signed, Statement, Term, Unreadable};
@@ -19,4 +21,5 @@ pub use content::{ClaimedRate, Content, SCHEMA, schema_uid};
 pub use evidence::{Difference, Evidence, EvidenceModel};
 pub use features_digest::{canonical, digest as features_digest};
 pub use manifest::{FileDigests, Manifest, ManifestSignature};
+pub use pack::{SignedPack, ValidationPack};
 pub use signers::{Refused, Schema, Signer, Signers};

@@ -79,6 +79,7 @@ const COUNTERS: &[(&str, &str)] = &[
         "assay_outcome_records_dropped_total",
         "Scores that are not compared with outcomes, because the store could not be written for two days",
     ),
+    ("assay_inputs_dropped_total", "Wallets that did not count for the drift of inputs, because too many waited"),
     ("assay_submissions_total", "Reputation submissions that reached a status, by status"),
     ("assay_submission_retries_total", "Submission steps that failed and are retried, by status"),
     ("assay_payments_total", "x402 payments that ended, by outcome: settled or refused"),
@@ -161,6 +162,16 @@ const GAUGES: &[(&str, Unit, &str)] = &[
         "Population stability index of the newest week's scores against the first week's, by version",
     ),
     ("assay_outcome_claims_broken", Unit::Count, "Ranges whose claimed liquidation rate does not hold, by version"),
+    (
+        "assay_input_psi",
+        Unit::Count,
+        "Population stability index of an input in the newest week with enough wallets, by version and input",
+    ),
+    (
+        "assay_inputs_drifted",
+        Unit::Count,
+        "Inputs that have drifted in the newest week with enough wallets, in any segment, by version",
+    ),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),
     ("assay_submissions_waited_for", Unit::Count, "Clients waiting for the next state of a submission"),
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
@@ -226,6 +237,7 @@ const WITHOUT_LABELS: &[&str] = &[
     "assay_score_records_lost_total",
     "assay_shadow_dropped_total",
     "assay_outcome_records_dropped_total",
+    "assay_inputs_dropped_total",
     "assay_transactions_replaced_total",
     "assay_nonces_lost_total",
 ];

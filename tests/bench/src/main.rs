@@ -95,7 +95,7 @@ enum Group {
     Export,
     /// Searches of 60,000 agents
     Search,
-    /// Scores with a challenger, compared with scores without one
+    /// Scores with a challenger, and with a split, compared with scores of the champion alone
     Shadow,
     /// One, two and three hosts on one Redis
     Fleet,

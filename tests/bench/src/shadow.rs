@@ -1,5 +1,5 @@
-//! Scores from two real chain nodes, not from the cache: with a challenger that computes all of them too, compared with
-//! no challenger.
+//! Scores from two real chain nodes, not from the cache: with a challenger that computes all of them too, and with a
+//! split whose second version answers half of the wallets, each compared with the champion alone.
 
 use std::{path::Path, time::Duration};
 
@@ -33,7 +33,18 @@ const BLOCKS: usize = 10;
 /// Pause before and after a block, in which the shadow engine finishes its work.
 const PAUSE: Duration = Duration::from_millis(60);
 
+/// What other versions do beside the champion.
+#[derive(Debug, Clone, Copy)]
+enum Beside {
+    Challenger,
+    Split,
+}
+
 pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
+    Ok(vec![compared(Beside::Challenger, effort)?, compared(Beside::Split, effort)?])
+}
+
+fn compared(beside: Beside, effort: Effort) -> Result<Row, Failure> {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let devnet = Devnet::start(|_| {}).await?;
@@ -43,30 +54,34 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         let paths: Vec<String> =
             WALLETS.iter().map(|wallet| format!("/api/v2/score/address/{}", devnet.wallet(wallet).address)).collect();
         for shadowed in [true, false] {
-            challenge(&api, shadowed).await?;
+            beside.switch(&api, shadowed).await?;
             block(&api, &paths).await?;
         }
-        let (mut alone, mut beside) = (Vec::new(), Vec::new());
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
         for _ in 0..effort.of(12) {
             let (mut with, mut without) = (Vec::new(), Vec::new());
             for turn in 0..2 * BLOCKS {
                 // With, without, without, with: a drift of the machine affects both equally.
                 let shadowed = turn % 4 == 0 || turn % 4 == 3;
-                challenge(&api, shadowed).await?;
+                beside.switch(&api, shadowed).await?;
                 let took = block(&api, &paths).await?;
                 if shadowed { with.extend(took) } else { without.extend(took) }
             }
-            beside.push(with);
+            together.push(with);
             alone.push(without);
         }
         let report = api.get("/api/v2/models/credit/report").await.json();
         let pair = &report["pairs"][0];
         let of = |rounds: &[Vec<f64>], p: f64| rounds.iter().map(|round| quantile(round, p)).collect::<Vec<_>>();
-        let (p99, p99_alone) = (of(&beside, 0.99), of(&alone, 0.99));
-        Ok(vec![Row {
-            what: "p99 of a computed score, a challenger beside it".to_owned(),
+        let (p99, p99_alone) = (of(&together, 0.99), of(&alone, 0.99));
+        let (what, reference) = match beside {
+            Beside::Challenger => ("a challenger beside it", "the same without a challenger"),
+            Beside::Split => ("half of the wallets answered by a split", "the same without a split"),
+        };
+        Ok(Row {
+            what: format!("p99 of a computed score, {what}"),
             measured: median(p99.clone()),
-            reference: "the same without a challenger".to_owned(),
+            reference: reference.to_owned(),
             reference_value: median(p99_alone.clone()),
             unit: Unit::Milliseconds,
             ratio: median(p99.iter().zip(&p99_alone).map(|(p99, alone)| p99 / alone).collect()),
@@ -75,22 +90,32 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
                 "rounds of {} requests each, {AT_ONCE} at a time; medians {:.2} and {:.2} ms; the shadow saw {}, \
                  scored {} and dropped {}",
                 BLOCK * BLOCKS,
-                median(of(&beside, 0.5)),
+                median(of(&together, 0.5)),
                 median(of(&alone, 0.5)),
                 pair["seen"],
                 pair["scored"],
                 pair["dropped"],
             ),
-        }])
+        })
     })
 }
 
-async fn challenge(api: &Caller, shadowed: bool) -> Result<(), Failure> {
-    sleep(PAUSE).await;
-    let versions: &[&str] = if shadowed { &["1.0"] } else { &[] };
-    let answer = api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": versions })).await;
-    sleep(PAUSE).await;
-    if answer.status.is_success() { Ok(()) } else { Err(answer.text.into()) }
+impl Beside {
+    /// Version 1.0 takes its role, or loses it.
+    async fn switch(self, api: &Caller, on: bool) -> Result<(), Failure> {
+        sleep(PAUSE).await;
+        let (role, body) = match self {
+            Self::Challenger => ("challengers", json!({ "versions": if on { vec!["1.0"] } else { vec![] } })),
+            Self::Split => {
+                let share = json!({ "version": "1.0", "percent": 50 });
+                let shares = if on { vec![share] } else { vec![] };
+                ("split", json!({ "shares": shares, "force": true, "why": "to measure it" }))
+            }
+        };
+        let answer = api.put(&format!("/api/v2/admin/models/credit/{role}"), &body).await;
+        sleep(PAUSE).await;
+        if answer.status.is_success() { Ok(()) } else { Err(answer.text.into()) }
+    }
 }
 
 /// Milliseconds of each request.

@@ -108,7 +108,7 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     std::fs::create_dir(&shelf).expect("a folder");
     std::fs::copy(plugins().join("credit-1.0.wasm"), shelf.join("credit-1.0.wasm")).expect("a file");
     let text = said(&assay(place.path(), &["model", "new", "mine", "--lang", "trees"]));
-    assert!(text.contains("mine is a credit model in trees"), "{text}");
+    assert!(text.contains("mine is credit 0.1 in trees"), "{text}");
     let ignored = std::fs::read_to_string(folder.join(".gitignore")).expect("a file");
     assert!(ignored.lines().any(|line| line == "*.key"), "{ignored}");
     // Eight months, of which the newest two are held back; two wallets of a person have one cluster; every tenth

@@ -86,10 +86,34 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
         assert!(
             file("card.md").contains("# credit 1.1") && file("model.json").contains("\"materiality_tier\": \"high\"")
         );
+        assert!(file("drift.json").contains("minimum_wallets"));
         assert!(file("audit.json").contains("appoint") && file("shadow.json").contains("min_scores"));
         assert!(file("README.md").contains("training.txt: the component has no digest"));
         let component = std::fs::read(desk.path().join("component.wasm")).expect("the component");
         assert_eq!(component, std::fs::read(plugins().join("credit-1.1.wasm")).expect("the released one"));
+
+        // The server makes the same by itself, of the newest scores.
+        let path = "/api/v2/admin/models/credit/1.1/dossier?tier=low";
+        let response = service.keyed().request(reqwest::Method::GET, path).send().await.expect("the server answers");
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/x-tar");
+        assert!(response.headers()["content-disposition"].to_str().expect("text").contains("credit-1.1.tar"));
+        put("button.tar", &response.bytes().await.expect("the archive"));
+        let verified = assay(desk.path(), &["verify", "button.tar", "--signer", &attester]);
+        assert!(verified.status.success(), "{}", said(&verified));
+        let extracted = Command::new("tar").args(["-xf", "button.tar"]).current_dir(desk.path()).status();
+        assert!(extracted.expect("tar runs").success());
+        let replayed: Vec<serde_json::Value> =
+            file("replay.jsonl").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(replayed.len(), WALLETS.len());
+        assert!(replayed.iter().all(|one| one["same"] == true && one["served"] == one["now"]), "{replayed:?}");
+        assert!(replayed.iter().all(|one| one["record"]["features"]["as_of"].is_u64()), "{replayed:?}");
+        assert!(file("model.json").contains("\"materiality_tier\": \"low\""));
+        assert!(file("drift.json").contains("minimum_wallets") && file("audit.json").contains("appoint"));
+        let boost = service.keyed().get("/api/v2/admin/models/credit/9.9/dossier").await;
+        assert_eq!(boost.expect(404)["code"], "no_component");
+        let wrong = service.keyed().get("/api/v2/admin/models/credit/1.1/dossier?tier=huge").await;
+        assert_eq!(wrong.status, 422, "{}", wrong.text);
 
         // A tampered byte is named: its file, and the 4 KiB that have it.
         let place = |what: &[u8]| pack.windows(what.len()).position(|window| window == what).expect("the bytes");

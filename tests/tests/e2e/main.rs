@@ -22,6 +22,7 @@ mod http;
 mod identity;
 mod index;
 mod init;
+mod inputs;
 mod keys;
 mod killed;
 mod lenders;

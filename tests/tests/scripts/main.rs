@@ -43,7 +43,7 @@ fn limits() -> Limits {
 fn template(language: Language, kind: ModelKind, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join("model");
-    for (path, text) in assay_author::template(language, kind, "model", "").expect("a template") {
+    for (path, text) in assay_author::template(language, kind, "model", "0.1", "").expect("a template") {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");

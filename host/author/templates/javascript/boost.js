@@ -4,7 +4,7 @@
 export function describe() {
   return {
     kind: 'boost',
-    version: '0.1',
+    version: '{version}',
     title: '{name}',
     authors: [],
     reads: ['score', 'off-chain.total-asset-usd'],

@@ -9,7 +9,7 @@ const POSSIBLE = 700;
 export function describe() {
   return {
     kind: 'credit',
-    version: '0.1',
+    version: '{version}',
     title: '{name}',
     authors: [],
     reads: ['markets.coverage', 'markets.feeds-score', 'markets.repay', 'markets.liquidation'],

@@ -7,7 +7,7 @@ const MOST = 1_000_000;
 export function describe() {
   return {
     kind: 'sybil',
-    version: '0.1',
+    version: '{version}',
     title: '{name}',
     authors: [],
     reads: ['chains.coverage', 'chains.transactions', 'identity.provider'],

@@ -5,7 +5,7 @@ from assay import Kind, ModelInfo, OffChain
 
 def describe() -> ModelInfo:
     reads = ["score", "off-chain.total-asset-usd"]
-    return ModelInfo(kind=Kind.BOOST, version="0.1", title="{name}", authors=[], reads=reads, claims=None)
+    return ModelInfo(kind=Kind.BOOST, version="{version}", title="{name}", authors=[], reads=reads, claims=None)
 
 
 def boost(score: int, off_chain: OffChain) -> int:

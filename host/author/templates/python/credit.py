@@ -10,7 +10,7 @@ POSSIBLE = 700
 
 def describe() -> ModelInfo:
     reads = ["markets.coverage", "markets.feeds-score", "markets.repay", "markets.liquidation"]
-    return ModelInfo(kind=Kind.CREDIT, version="0.1", title="{name}", authors=[], reads=reads, claims=None)
+    return ModelInfo(kind=Kind.CREDIT, version="{version}", title="{name}", authors=[], reads=reads, claims=None)
 
 
 def seen(features: Features) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ MOST = 1_000_000
 
 def describe() -> ModelInfo:
     reads = ["chains.coverage", "chains.transactions", "identity.provider"]
-    return ModelInfo(kind=Kind.SYBIL, version="0.1", title="{name}", authors=[], reads=reads, claims=None)
+    return ModelInfo(kind=Kind.SYBIL, version="{version}", title="{name}", authors=[], reads=reads, claims=None)
 
 
 def seen(features: Features) -> tuple[int, int, int]:

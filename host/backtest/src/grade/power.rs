@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ScoredRows;
-use crate::figures::NAMES;
+use assay_domain::features::{FIGURES, Figure};
 
 /// The most bins of an information value.
 const BINS: usize = 10;
@@ -36,10 +36,10 @@ pub(crate) fn factors(scored: &ScoredRows<'_>, labels: &[String]) -> Vec<Power> 
 
 /// The power of each figure of the features, without figures that no record has.
 pub(crate) fn figures(scored: &ScoredRows<'_>) -> Vec<Power> {
-    let of = |(at, name): (usize, &&str)| {
-        power(name, scored.rows.iter().map(|row| (row.figures.get(at).copied().flatten(), row.bad)))
+    let of = |(at, figure): (usize, &Figure)| {
+        power(figure.name, scored.rows.iter().map(|row| (row.figures.get(at).copied().flatten(), row.bad)))
     };
-    NAMES.iter().enumerate().map(of).filter(|power| power.mean.is_some()).collect()
+    FIGURES.iter().enumerate().map(of).filter(|power| power.mean.is_some()).collect()
 }
 
 fn power(name: &str, values: impl Iterator<Item = (Option<f64>, bool)>) -> Power {

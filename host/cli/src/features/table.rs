@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_row_keeps_who_when_and_what_came_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "").unwrap() {
+        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "0.1", "").unwrap() {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
         let matrix = Matrix::of(&folder.path().join("model.toml")).unwrap();

@@ -271,7 +271,7 @@ mod tests {
     fn a_component_is_compared_with_what_its_training_predicts() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "").unwrap() {
+        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "0.1", "").unwrap() {
             std::fs::write(path(name), text).unwrap();
         }
         std::fs::write(path("model.txt"), TREE).unwrap();

@@ -5,6 +5,7 @@ mod card;
 mod dev;
 pub(crate) mod dossier;
 mod expect;
+mod free_version;
 mod inspect;
 mod oci;
 mod outcomes;
@@ -84,9 +85,14 @@ pub enum Command {
         /// rust, javascript, python, scorecard or trees
         #[arg(long, value_parser = workshop::language, default_value = "scorecard")]
         lang: Language,
+        /// The version, such as 0.1; if absent, the one after those on the shelf and of the models beside the folder
+        #[arg(long)]
+        version: Option<ModelVersion>,
         /// For Rust: the folder models/kit of a copy of Assay's source
         #[arg(long, value_name = "FOLDER")]
         kit: Option<PathBuf>,
+        #[command(flatten)]
+        config: ConfigFile,
     },
     /// Build the model in a folder, and compare its golden wallets
     Build {
@@ -264,7 +270,12 @@ pub enum Command {
 
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
+        Command::New { folder, kind, lang, version, kit, config } => {
+            let config = config.load()?;
+            let free = || free_version::free(&folder, kind, &config.models.shelf, &config.models.limits());
+            let version = version.map_or_else(free, |version| version.to_string());
+            workshop::new(&folder, kind, lang, &version, kit)
+        }
         Command::Build { folder, accept, no_fuse, reversed, expect, odd, unproven, features } => {
             let proof = Proof { expect, odd, unproven };
             workshop::build(&folder, How { accept, fuse: !no_fuse, reversed, proof, features }).map(drop)

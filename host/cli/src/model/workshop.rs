@@ -33,17 +33,23 @@ pub fn language(text: &str) -> Result<Language, String> {
 }
 
 /// Writes the files of a new model. Nothing that exists is overwritten.
-pub fn new(folder: &Path, kind: ModelKind, language: Language, kit: Option<PathBuf>) -> Result<(), Failure> {
+pub fn new(
+    folder: &Path,
+    kind: ModelKind,
+    language: Language,
+    version: &str,
+    kit: Option<PathBuf>,
+) -> Result<(), Failure> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if folder.exists() {
         return Err(Failure::no(format!("{} exists: choose another name", folder.display())));
     }
     let kit = if language == Language::Rust { found(kit)? } else { PathBuf::new() };
-    let files = assay_author::template(language, kind, &name, &kit.to_string_lossy()).map_err(Failure::no)?;
+    let files = assay_author::template(language, kind, &name, version, &kit.to_string_lossy()).map_err(Failure::no)?;
     for (path, text) in files {
         write(&folder.join(path), &text)?;
     }
-    print(format!("{} is a {kind} model in {}: README.md has the next steps", folder.display(), language.as_str()))
+    print(format!("{} is {kind} {version} in {}: README.md has the next steps", folder.display(), language.as_str()))
 }
 
 /// The crate `assay-model`: the one that is named, or that of a checkout around this folder.
@@ -98,7 +104,7 @@ pub fn build(folder: &Path, How { accept, fuse, reversed, proof, features }: How
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
         let proved = expect::prove(&proof, &folder.join(DECLARATION), &packed, &component, &features)?;
-        notes.card = stated(notes.card, proved)?;
+        notes.card = stated(notes.card, &packed, proved)?;
         notes.training = if features.is_file() { Some(digest(&features)?) } else { None };
         component
     } else if proof.expect.is_some() {
@@ -129,12 +135,15 @@ fn card(folder: &Path) -> Result<Option<Arc<str>>, Failure> {
     Ok(Some(text.into()))
 }
 
-/// The card with the outcome of the comparison as its last section.
-fn stated(card: Option<Arc<str>>, proved: Option<String>) -> Result<Option<Arc<str>>, Failure> {
-    let Some(proved) = proved else { return Ok(card) };
-    let card = card.as_deref().unwrap_or_default();
-    let text = format!("{card}\n[[section]]\ntitle = \"Proof\"\ntext = {proved:?}\n");
-    cards::check(&text).map_err(|why| Failure::no(format!("{CARD} with the section Proof: {why}")))?;
+/// The card with the outcome of the comparison as its last section, and with the features and the table of their
+/// training.
+fn stated(card: Option<Arc<str>>, packed: &Pack, proved: Option<String>) -> Result<Option<Arc<str>>, Failure> {
+    let mut text = card.as_deref().unwrap_or_default().to_owned();
+    if let Some(proved) = proved {
+        text += &format!("\n[[section]]\ntitle = \"Proof\"\ntext = {proved:?}\n");
+    }
+    text += &packed.card();
+    cards::check(&text).map_err(|why| Failure::no(format!("{CARD} with what the build adds: {why}")))?;
     Ok(Some(text.into()))
 }
 
@@ -160,7 +169,7 @@ pub fn packed_component(declaration: &Path, proof: &Proof) -> Result<Vec<u8>, Fa
     let features = declaration.with_file_name(HISTORY);
     let proved = expect::prove(proof, declaration, &packed, &made, &features)?;
     let training = if proved.is_some() && features.is_file() { Some(digest(&features)?) } else { None };
-    Ok(Notes { card: stated(None, proved)?, training }.put(made))
+    Ok(Notes { card: stated(None, &packed, proved)?, training }.put(made))
 }
 
 pub fn component(core: &[u8]) -> Result<Vec<u8>, Failure> {

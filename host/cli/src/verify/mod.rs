@@ -19,7 +19,8 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 
 use self::report::{Report, Step};
-use super::{ConfigFile, Failure, endpoint::Endpoint, model::dossier::archive};
+use super::{ConfigFile, Failure, endpoint::Endpoint};
+use assay_statement::archive;
 
 /// The largest statement and list of signers, in bytes.
 const STATEMENT: u64 = 256 << 10;

@@ -1,14 +1,14 @@
 //! A validation pack: its signature, and each file against the manifest.
 
 use assay_domain::Address;
-use assay_statement::{Manifest, ManifestSignature};
+use assay_statement::{Manifest, ManifestSignature, ValidationPack, archive};
 use serde::de::DeserializeOwned;
 
 use super::report::{Report, Step};
-use crate::{
-    Failure,
-    model::dossier::{MANIFEST, SIGNATURE, archive},
-};
+use crate::Failure;
+
+const MANIFEST: &str = ValidationPack::MANIFEST;
+const SIGNATURE: &str = ValidationPack::SIGNATURE;
 
 /// Adds the steps of a pack; `trusted` is the only signer to trust.
 pub(super) fn steps(report: &mut Report, bytes: &[u8], trusted: Option<Address>) -> Result<(), Failure> {

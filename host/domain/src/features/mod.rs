@@ -6,6 +6,7 @@
 mod change;
 mod derive;
 pub mod exact;
+mod figures;
 mod lending;
 mod liquidation;
 mod stress;
@@ -16,6 +17,7 @@ pub use change::{
     Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove, Priced, TokenName, TokenPositions,
 };
 pub use derive::features;
+pub use figures::{FIGURES, Figure, figures};
 pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
 pub use liquidation::buffer_percent;
 pub use stress::DebtAtRisk;

@@ -9,11 +9,13 @@
 //! | file | owns |
 //! |---|---|
 //! | `histogram`, `joint`, `labelled`, `sketch`, `moments` | counts of scores, pairs of scores, outcomes and figures |
+//! | `bins` | a sample of a figure, small, in which others are counted |
 //! | `quantile`, `edges`, `psi`, `distance`, `rank` | differences of distributions and of orders |
 //! | `swap` | subjects that cross a range or a cut-off |
 //! | `outcomes`, `logistic`, `deciles` | how well a score separates good outcomes from bad ones |
 //! | `interval`, `bootstrap` | the uncertainty of these statistics |
 
+mod bins;
 mod bootstrap;
 mod deciles;
 mod distance;
@@ -31,6 +33,7 @@ mod rank;
 mod sketch;
 mod swap;
 
+pub use bins::{Band, Bins, Figures};
 pub use bootstrap::{Plan, Resampled, middle, split_mix};
 pub use deciles::DecileRow;
 pub use distance::{ks, wasserstein};
@@ -42,9 +45,9 @@ pub use labelled::Labelled;
 pub use logistic::Logistic;
 pub use moments::Moments;
 pub use outcomes::Outcomes;
-pub use psi::{FLOOR, INVESTIGATE, SIGNIFICANT, psi};
+pub use psi::{FLOOR, INVESTIGATE, SIGNIFICANT, chance, psi};
 pub use quantile::quantile;
-pub use sketch::{Band, Figures, Sketch};
+pub use sketch::Sketch;
 pub use swap::{Migration, SwapSet};
 
 /// Why stored counts cannot be loaded.

@@ -163,7 +163,10 @@ fn a_sketch_is_right_to_its_width_and_merges_without_loss() {
     for band in &bins {
         let within = |value: Option<f64>| match (band.figures, value) {
             (Figures::Absent, value) => value.is_none(),
-            (Figures::Zero, value) => value.is_some_and(|value| value <= 0.0),
+            (Figures::Zero, value) => value == Some(0.0),
+            (Figures::Negative { from, below }, value) => {
+                value.is_some_and(|value| value <= below && from.is_none_or(|from| value > from))
+            }
             (Figures::Positive { from, below }, value) => {
                 value.is_some_and(|value| value > 0.0 && value >= from && below.is_none_or(|below| value < below))
             }

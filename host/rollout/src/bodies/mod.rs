@@ -2,6 +2,7 @@
 
 mod audit;
 mod check;
+mod drift;
 mod model;
 mod outcomes;
 mod shadow;
@@ -9,6 +10,7 @@ mod split;
 
 pub use audit::{AuditBody, AuditEntryBody};
 pub use check::CheckBody;
+pub use drift::DriftBody;
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use outcomes::OutcomesBody;
 pub use shadow::ShadowBody;

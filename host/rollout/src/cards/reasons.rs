@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use super::{CardError, CardFile, card, path, table};
+use super::{
+    CardError,
+    file::{CardFile, card, path},
+    page::table,
+};
 use assay_domain::{Digest, ModelInfo, ReasonCodes};
 
 /// The reason codes of a model; none if its card declares none.

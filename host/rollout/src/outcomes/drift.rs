@@ -10,7 +10,7 @@ use assay_domain::stats::{Edges, Histogram, psi};
 const BINS: u32 = 10;
 /// With fewer scores in one of the two weeks the index is chance: without any drift its mean is 0.53 at 50 scores a
 /// week, 0.09 at 200 and 0.04 at 500.
-const ENOUGH: u64 = 500;
+pub(crate) const ENOUGH: u64 = 500;
 
 /// The scores of one week.
 #[derive(Debug, Clone, PartialEq)]

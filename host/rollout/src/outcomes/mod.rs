@@ -24,6 +24,7 @@ use crate::{
     cards::{Cards, Described},
 };
 use assay_tasks::{Spawner, blocking};
+pub(crate) use drift::ENOUGH;
 pub use drift::Week;
 pub use join::{Realised, RealisedRange};
 use liquidations::{Liquidations, Unindexed};

@@ -1,5 +1,4 @@
-//! The wallets behind the figures of the shadow: of each wallet the newest answer, so a wallet that is scored often
-//! counts once.
+//! The wallets behind figures: of each wallet the newest answer, so a wallet that is scored often counts once.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +10,18 @@ use assay_domain::{Address, Score, stats::Joint, stats::split_mix};
 /// so on; the address decides, so all hours and hosts keep the same wallets.
 const MOST: usize = 2_000;
 
-/// The newest answer about each wallet.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct WalletAnswers {
+/// The newest answer about each wallet, of a sample of the wallets if there are very many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WalletSample<A> {
     /// How often all wallets were halved.
     #[serde(default)]
     halvings: u32,
     /// By a hash of the address.
-    answers: BTreeMap<u64, Answer>,
+    answers: BTreeMap<u64, A>,
 }
+
+/// The newest answer of a challenger about each wallet.
+pub type WalletAnswers = WalletSample<Answer>;
 
 /// The challenger's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,21 +35,38 @@ pub enum Answer {
     Failed,
 }
 
-impl WalletAnswers {
+impl<A> Default for WalletSample<A> {
+    fn default() -> Self {
+        Self { halvings: 0, answers: BTreeMap::new() }
+    }
+}
+
+impl<A: Copy> WalletSample<A> {
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
     }
 
-    pub fn see(&mut self, address: Address, answer: Answer) {
+    /// Keeps the answer, if the wallet is in the sample. Returns the hash of a wallet that is in the sample for the
+    /// first time.
+    pub fn see(&mut self, address: Address, answer: A) -> Option<u64> {
         let [.., a, b, c, d, e, f, g, h] = address.into_array();
         // An address can be chosen, so its bits are mixed.
         let hash = split_mix(0, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
-        if hash.leading_zeros() >= self.halvings {
-            self.answers.insert(hash, answer);
-        }
+        let is_new = self.has(hash) && self.answers.insert(hash, answer).is_none();
         while self.answers.len() > MOST {
             self.halve(self.halvings + 1);
         }
+        (is_new && self.has(hash)).then_some(hash)
+    }
+
+    /// Whether the sample has the wallets with this hash.
+    pub fn has(&self, hash: u64) -> bool {
+        hash.leading_zeros() >= self.halvings
+    }
+
+    /// How often all wallets were halved.
+    pub fn halvings(&self) -> u32 {
+        self.halvings
     }
 
     /// Adds the answers of a later hour, or of another host.
@@ -61,15 +80,26 @@ impl WalletAnswers {
         self.answers.retain(|hash, _| hash.leading_zeros() >= halvings);
     }
 
-    /// The number of wallets; an estimate if not all are kept.
-    pub fn count(&self) -> u64 {
-        (self.answers.len() as u64) << self.halvings.min(32)
+    /// The number of wallets with such an answer; an estimate if not all are kept.
+    pub fn with(&self, is_wanted: impl Fn(A) -> bool) -> u64 {
+        self.estimate(self.answers.values().filter(|answer| is_wanted(**answer)).count() as u64)
     }
 
+    /// The number of all wallets, of which the sample has `kept`.
+    pub fn estimate(&self, kept: u64) -> u64 {
+        kept << self.halvings.min(32)
+    }
+
+    /// The number of wallets; an estimate if not all are kept.
+    pub fn count(&self) -> u64 {
+        self.estimate(self.answers.len() as u64)
+    }
+}
+
+impl WalletAnswers {
     /// The number of wallets that the challenger refused; an estimate if not all are kept.
     pub fn refused(&self) -> u64 {
-        let refused = self.answers.values().filter(|answer| matches!(answer, Answer::Refused)).count();
-        (refused as u64) << self.halvings.min(32)
+        self.with(|answer| matches!(answer, Answer::Refused))
     }
 
     /// The scores of the kept wallets that both models scored.

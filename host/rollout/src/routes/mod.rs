@@ -2,12 +2,16 @@
 
 mod admin;
 mod check;
+mod dossier;
+mod drift;
 mod models;
 mod split;
 
 use std::sync::Arc;
 
-use crate::{Rollout, cards::Cards, outcomes::Outcomes};
+use assay_domain::Secret;
+
+use crate::{InputDrift, Rollout, cards::Cards, outcomes::Outcomes};
 
 /// The state of the handlers of models.
 #[derive(Clone)]
@@ -16,6 +20,9 @@ pub struct RolloutRoutes {
     pub cards: Arc<Cards>,
     /// The outcomes of the scored wallets.
     pub outcomes: Outcomes,
+    pub drift: InputDrift,
+    /// Signs validation packs; absent when not configured.
+    pub signer: Option<Secret>,
     /// Whether anyone with a key may download the models.
     pub public_models: bool,
 }
@@ -25,9 +32,11 @@ assay_http::rows! { RolloutRoutes:
     GET "/api/v2/models/{kind}/report" Models models::report;
     GET "/api/v2/models/{kind}/{version}/card" Models models::card;
     GET "/api/v2/models/{kind}/{version}/component" Status models::component;
+    GET "/api/v2/admin/models/{kind}/{version}/dossier" Admin dossier::get;
     POST "/api/v2/admin/models" Admin [component] admin::add;
     POST "/api/v2/admin/models/check" Admin [component] check::check;
     GET "/api/v2/admin/models/outcomes" Admin models::outcomes;
+    GET "/api/v2/admin/models/drift" Admin drift::get;
     PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
     PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
     GET "/api/v2/admin/models/{kind}/split" Admin split::get;

@@ -1,5 +1,7 @@
 //! `/api/v2/models`: the models, their roles, and the errors of files that could not be loaded; and the shadow report.
 
+use std::path::Path;
+
 use axum::{
     Json,
     extract::{FromRequestParts, State},
@@ -12,7 +14,7 @@ use crate::{
     bodies::{ModelBody, ModelsBody, OutcomesBody, ShadowBody},
     cards, responses,
 };
-use assay_domain::{Digest, ModelKind};
+use assay_domain::{Digest, ModelKind, ModelVersion};
 use assay_http::{
     ApiError,
     extract::{KindPath, VersionPath, limited, optional, refused, single},
@@ -64,22 +66,38 @@ pub(crate) async fn list(State(state): State<RolloutRoutes>) -> Result<Json<Mode
     let registry = state.rollout.registry();
     let listed = registry.list();
     let previous = ModelKind::ALL.into_iter().filter_map(|kind| registry.previous(kind)).map(Into::into).collect();
-    let models: Vec<ModelBody> = blocking(move || {
-        let carded = |status: &ModelStatus| {
-            let info = status.info.as_ref()?;
-            let exists = status.card.is_some() || cards::path(state.cards.shelf(), info.kind, &info.version).is_file();
-            exists.then(|| format!("/api/v2/models/{}/{}/card", info.kind, info.version))
-        };
-        // A card that cannot be used claims nothing; the page of the card says why.
-        let claimed = |status: &ModelStatus| {
-            let (info, digest) = (status.info.as_ref()?, status.digest?);
-            cards::claims(state.cards.shelf(), info, digest, status.card.as_deref()).ok()
-        };
-        let body = |status| ModelBody::new(carded(&status), claimed(&status).unwrap_or_default(), status);
-        listed.into_iter().map(body).collect()
-    })
-    .await;
+    let models: Vec<ModelBody> =
+        blocking(move || listed.into_iter().map(|status| described(state.cards.shelf(), status)).collect()).await;
     Ok(Json(ModelsBody { count: models.len(), models, previous }))
+}
+
+/// A model as the list has it, with the claims of its card.
+pub(super) fn described(shelf: &Path, status: ModelStatus) -> ModelBody {
+    let carded = status.info.as_ref().and_then(|info| {
+        let exists = status.card.is_some() || cards::path(shelf, info.kind, &info.version).is_file();
+        exists.then(|| format!("/api/v2/models/{}/{}/card", info.kind, info.version))
+    });
+    // A card that cannot be used claims nothing; the page of the card says why.
+    let claimed = status
+        .info
+        .as_ref()
+        .zip(status.digest)
+        .and_then(|(info, digest)| cards::claims(shelf, info, digest, status.card.as_deref()).ok());
+    ModelBody::new(carded, claimed.unwrap_or_default(), status)
+}
+
+/// A version on the shelf.
+pub(super) fn status_of(state: &RolloutRoutes, kind: ModelKind, version: &ModelVersion) -> Option<ModelStatus> {
+    let is_it =
+        |status: &ModelStatus| status.info.as_ref().is_some_and(|info| (info.kind, &info.version) == (kind, version));
+    state.rollout.registry().list().into_iter().find(is_it)
+}
+
+/// The bytes of a model on the shelf; `None` if its file is gone.
+pub(super) fn bytes_of(shelf: &Path, status: &ModelStatus) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(shelf.join(status.file.as_ref()?)).ok()?;
+    // Another file may have its name since it was loaded.
+    (Some(Digest(Sha256::digest(&bytes).into())) == status.digest).then_some(bytes)
 }
 
 /// The model card as Markdown: purpose, training data, how well the model predicts, and its limits.
@@ -101,10 +119,8 @@ pub(crate) async fn card(
         let detail = format!("The model {kind} {version} has no card, or is not on the shelf");
         ApiError::coded(StatusCode::NOT_FOUND, "no_card", detail)
     };
-    let found = state.rollout.registry().list().into_iter().find_map(|status| {
-        let info = status.info.filter(|info| (info.kind, &info.version) == (kind, &version))?;
-        status.digest.map(|digest| (info, digest, status.card))
-    });
+    let found = status_of(&state, kind, &version);
+    let found = found.and_then(|status| Some((status.info?, status.digest?, status.card)));
     let (info, digest, packed) = found.ok_or_else(none)?;
     let page = blocking(move || cards::markdown(state.cards.shelf(), &info, digest, packed.as_deref())).await;
     let page = page.map_err(|error| ApiError::internal("bad_card", error))?.ok_or_else(none)?;
@@ -130,17 +146,8 @@ pub(crate) async fn component(
         let words = "This server does not offer its models for download; its operator can set models.public";
         return Err(ApiError::coded(StatusCode::FORBIDDEN, "models_not_public", words));
     }
-    let found = state.rollout.registry().list().into_iter().find_map(|status| {
-        status.info.filter(|info| (info.kind, &info.version) == (kind, &version))?;
-        status.digest.zip(status.file)
-    });
-    let shelf = state.cards.shelf().to_owned();
-    let bytes = blocking(move || {
-        let (digest, file) = found?;
-        let bytes = std::fs::read(shelf.join(file)).ok()?;
-        // Another file may have its name since it was loaded.
-        (Digest(Sha256::digest(&bytes).into()) == digest).then_some(bytes)
-    });
+    let (found, shelf) = (status_of(&state, kind, &version), state.cards.shelf().to_owned());
+    let bytes = blocking(move || bytes_of(&shelf, &found?));
     let none = || {
         let detail = format!("The model {kind} {version} is not on the shelf");
         ApiError::coded(StatusCode::NOT_FOUND, "no_component", detail)

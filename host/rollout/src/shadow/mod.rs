@@ -117,10 +117,12 @@ impl Shadow {
 }
 
 impl Rollout {
-    /// Keeps a computed score for its outcome, and queues it for the challengers. Never waits.
+    /// Keeps a computed score for its outcome and its wallet for the drift of inputs, and queues it for the
+    /// challengers. Never waits.
     pub fn offer(&self, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
         self.inner.observed.see(&scored.model, scored, features, scored.assessment.score);
         self.inner.recent.see(scored, features);
+        self.inner.inputs.see(&self.inner.registry, scored, features);
         self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }

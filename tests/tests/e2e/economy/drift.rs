@@ -2,11 +2,11 @@
 //! scores are written as a server keeps them, and Prometheus's own tool evaluates the shipped rule on what the server
 //! serves.
 
-use std::{path::Path, process::Command};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use assay_tests::{
     economy::{Account, Economy, Event, Kind, Ledger},
-    service::{KEY, Service, shelf_copy},
+    service::{Caller, KEY, Service, shelf_copy},
 };
 use serde_json::{Value, json};
 
@@ -71,8 +71,9 @@ async fn rows(economy: &Economy, ledger: &Ledger) -> Vec<Value> {
     rows
 }
 
-/// What the server serves as the index of version 1.3, once its tables equal an independent join.
-async fn served(is_calm: bool) -> f64 {
+/// What the server serves as the index of version 1.3, once its tables equal an independent join; and the inputs of
+/// 1.3 that have drifted.
+async fn served(is_calm: bool) -> (f64, BTreeSet<String>) {
     let economy = Economy::start_short(BORROWERS, 1, is_calm).await.expect("the economy starts");
     let ledger = Ledger::of(&economy.chain).await.expect("the node answers");
     let scored = outcomes::scored(&rows(&economy, &ledger).await);
@@ -90,7 +91,26 @@ async fn served(is_calm: bool) -> f64 {
     let psi = gauge(&api.get("/metrics").await.text, "assay_outcome_psi");
     assert!((psi - weeks[WEEKS.len() - 1]["psi"].as_f64().expect("an index")).abs() < 1e-9, "{weeks:?}");
     println!("{} liquidations; {weeks:?}; {}", economy.liquidations, new["realised"]);
-    psi
+    (psi, drifted(&api).await)
+}
+
+/// The inputs of 1.3 that have drifted in the newest week: of all wallets, and in any segment as the gauge counts them.
+async fn drifted(api: &Caller) -> BTreeSet<String> {
+    let found = api.get("/api/v2/admin/models/drift").await.ok();
+    let weeks = found["models"][1]["weeks"].as_array().expect("weeks");
+    let newest: Vec<_> = weeks.iter().filter(|week| week["from"] == weeks[0]["from"]).collect();
+    assert!(newest[0]["segment"] == "all" && newest[0]["wallets"].as_u64() >= Some(500), "{newest:?}");
+    let inputs = newest[0]["inputs"].as_array().expect("inputs");
+    assert!(inputs.iter().all(|input| input["against"] == "first_week" && input["psi"].is_f64()), "{inputs:?}");
+    for input in inputs {
+        println!("  {}: PSI {}, {}", input["name"], input["psi"], input["drift"]);
+    }
+    let all = newest.iter().flat_map(|week| week["inputs"].as_array().expect("inputs"));
+    let drifted = all.filter(|input| input["drift"] == "drifted");
+    let drifted: BTreeSet<_> = drifted.map(|input| input["name"].as_str().expect("a name").to_owned()).collect();
+    let shown = gauge(&api.get("/metrics").await.text, "assay_inputs_drifted");
+    assert!((shown - drifted.len() as f64).abs() < 1e-9, "{shown}: {drifted:?}");
+    drifted
 }
 
 /// A test of the shipped rule: three hours of these values, of which the first alarms.
@@ -124,7 +144,10 @@ fn rule(crash: f64, calm: f64) -> String {
 #[test]
 fn a_fall_of_prices_raises_the_alert_on_drift_and_calm_weeks_do_not() {
     run(async {
-        let (crash, calm) = tokio::join!(served(false), served(true));
+        let ((crash, fallen), (calm, control)) = tokio::join!(served(false), served(true));
+        println!("drifted inputs: {fallen:?} after the fall, {control:?} without it");
+        assert!(fallen.contains("Lowest health factor"), "{fallen:?}");
+        assert_eq!(control, BTreeSet::new(), "nothing has drifted without a fall");
         println!("PSI of the newest week: {crash:.3} after the fall, {calm:.3} without it");
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("drift.yml");

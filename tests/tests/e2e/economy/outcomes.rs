@@ -10,7 +10,10 @@ use alloy::primitives::Address;
 use assay::config;
 use assay_backtest::Record;
 use assay_domain::{Digest, ModelPin, Score, Standing, features::Features};
-use assay_rollout::records::{self, ObservedRecord, ObservedScore};
+use assay_rollout::{
+    cards,
+    records::{self, InputsRecord, ObservedRecord, ObservedScore, Segment},
+};
 use assay_store::Store;
 use assay_tests::{
     economy::Ledger,
@@ -64,9 +67,27 @@ pub async fn keep(rows: &[Row], folder: &Path, config: &str) {
             let (address, as_of) = (row.wallet, row.features.as_of);
             let standing = Standing::of(&row.features);
             let model = model.clone();
-            let kept = ObservedScore { model, address, as_of, score, standing, is_outcome_hidden: false };
+            let kept = ObservedScore { model, address, as_of, score, standing, is_outcome_hidden: false, record: None };
             hours.entry(as_of / 3_600).or_default().push(kept);
         }
+    }
+    let mut weeks = BTreeMap::<(u64, Digest), InputsRecord>::new();
+    for (model, version) in pins.iter().zip(VERSIONS) {
+        let bytes = std::fs::read(plugins().join(format!("credit-{version}.wasm"))).expect("a component");
+        let loaded = assay_registry::standalone(&bytes, &Default::default()).expect("a model");
+        let inputs = cards::inputs(&plugins(), loaded.info(), model.digest, None).expect("its inputs");
+        for row in rows {
+            let week = row.features.as_of / 604_800;
+            let record = weeks.entry((week, model.digest)).or_insert_with(|| InputsRecord::new(model.clone()));
+            let segment = Segment::of(&Standing::of(&row.features));
+            if let Some(hash) = record.see(row.wallet, segment) {
+                let values = inputs.values(&row.features);
+                record.add(hash, segment, inputs.iter().map(|input| &*input.name).zip(values));
+            }
+        }
+    }
+    for ((week, model), record) in weeks {
+        store.put(&records::inputs(week, &model, "test"), &record).await.expect("it is written");
     }
     for (hour, scores) in hours {
         let key = records::observed(i64::try_from(hour).expect("an hour"), "test");

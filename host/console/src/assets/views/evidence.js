@@ -7,6 +7,7 @@ import { useMe } from "../session.js";
 import { Answer, Digest, Facts, Raw, Table, Time, figures } from "../parts.js";
 import { Columns } from "../charts/bars.js";
 import { count, number, percent, several, signed } from "../words.js";
+import { InputDrift } from "./drift.js";
 import { Change } from "./roles.js";
 import { Outcomes } from "./outcomes.js";
 import { Migration, Psi } from "./pair.js";
@@ -53,7 +54,7 @@ export function Evidence({ query }) {
       </select>
     </form>
     <${Answer} asked=${asked} what="the evidence" show=${show} />
-    ${me.scopes.includes("admin") && html`<${Outcomes} />`}
+    ${me.scopes.includes("admin") && html`<${Outcomes} /><${InputDrift} />`}
   `;
 }
 
