@@ -35,7 +35,7 @@ pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
 pub use lapse::Lapse;
-pub use mint::{Minted, Revoked, check_name, draw};
+pub use mint::{Changed, KeyChange, Minted, Revoked, check_name, draw};
 pub use price_class::PriceClass;
 pub use rate::{Crowd, RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};

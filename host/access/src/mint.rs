@@ -51,6 +51,24 @@ pub fn draw(name: &str) -> Result<Secret, MintError> {
     Ok(Secret::new(format!("{MINTED}{}", hex::encode(random))))
 }
 
+/// What a minted key may spend from now on; what is absent stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyChange {
+    /// Units in all; unmetered if `None`.
+    pub units: Option<Option<u64>>,
+    /// Requests per minute; the configured default if `None`.
+    pub rate: Option<Option<u32>>,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    Done(KeyRecord),
+    /// The key is in the configuration.
+    Configured,
+    Unknown,
+}
+
 impl Access {
     /// Mints a key of 256 random bits. Without `units` it is unmetered. Without `rate` it has the configured default; 0
     /// means unlimited.
@@ -91,23 +109,65 @@ impl Access {
     /// # Errors
     /// [`StoreError`]; the key is still valid.
     pub async fn revoke(&self, name: &str) -> Result<Revoked, StoreError> {
-        let by_name = records::api_key_name(name);
-        let found = self.store.read(&by_name).await?;
-        let Some(text) = found.value else {
-            let is_configured = self.configured.values().any(|caller| caller.name == name);
-            return Ok(if is_configured { Revoked::Configured } else { Revoked::Unknown });
+        let (hash, revision) = match self.named(name).await? {
+            Named::Minted { hash, revision } => (hash, revision),
+            Named::Configured => return Ok(Revoked::Configured),
+            Named::Unknown => return Ok(Revoked::Unknown),
         };
-        let mut hash = [0; 32];
-        hex::decode_to_slice(&text, &mut hash)
-            .map_err(|error| StoreError::Damaged { key: format!("{by_name:?}"), reason: error.to_string() })?;
+        let by_name = records::api_key_name(name);
         let batch = Batch::new()
-            .if_unchanged(&by_name, found.revision)
+            .if_unchanged(&by_name, revision)
             .remove(&by_name)
             .remove(&records::api_key(&hash))
-            .remove(&records::units(&text));
+            .remove(&records::units(&hex::encode(hash)));
         let revoked = self.store.commit(batch).await?;
         self.minted.invalidate(&hash).await;
         // Another host was first.
         Ok(if revoked { Revoked::Done } else { Revoked::Unknown })
     }
+
+    /// Changes what a minted key may spend, within two seconds on every host. Units that it has used stay used.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was changed.
+    pub async fn change(&self, name: &str, change: KeyChange) -> Result<Changed, StoreError> {
+        loop {
+            let hash = match self.named(name).await? {
+                Named::Minted { hash, .. } => hash,
+                Named::Configured => return Ok(Changed::Configured),
+                Named::Unknown => return Ok(Changed::Unknown),
+            };
+            let key = records::api_key(&hash);
+            // Revoked meanwhile.
+            let Some(before) = self.store.get(&key).await? else { return Ok(Changed::Unknown) };
+            let mut record = before.clone();
+            record.units = change.units.unwrap_or(record.units);
+            record.rate = change.rate.unwrap_or(record.rate);
+            if self.store.compare_and_swap(&key, &Revision::of(&key, &before)?, &record).await? {
+                self.minted.invalidate(&hash).await;
+                return Ok(Changed::Done(record));
+            }
+        }
+    }
+
+    /// The key of this name.
+    async fn named(&self, name: &str) -> Result<Named, StoreError> {
+        let by_name = records::api_key_name(name);
+        let found = self.store.read(&by_name).await?;
+        let Some(text) = found.value else {
+            let is_configured = self.configured.values().any(|caller| caller.name == name);
+            return Ok(if is_configured { Named::Configured } else { Named::Unknown });
+        };
+        let mut hash = [0; 32];
+        hex::decode_to_slice(&text, &mut hash)
+            .map_err(|error| StoreError::Damaged { key: format!("{by_name:?}"), reason: error.to_string() })?;
+        Ok(Named::Minted { hash, revision: found.revision })
+    }
+}
+
+/// The key of a name.
+enum Named {
+    Minted { hash: [u8; 32], revision: Revision },
+    Configured,
+    Unknown,
 }

@@ -131,11 +131,17 @@ impl Jobs {
         Ok(jobs)
     }
 
-    /// Pauses a job, or resumes it. A finished job with unread rows reads them again.
+    /// Pauses a job, or resumes it with the units that its key may spend now. A finished job with unread rows reads them
+    /// again.
     ///
     /// # Errors
     /// [`JobError`].
-    pub(crate) async fn set_running(&self, owner: &str, id: Uuid, runs: bool) -> Result<JobRecord, JobError> {
+    pub(crate) async fn set_running(
+        &self,
+        owner: &str,
+        id: Uuid,
+        (runs, limit): (bool, Option<u64>),
+    ) -> Result<JobRecord, JobError> {
         loop {
             let job = self.find(owner, id).await?;
             let mut changed = job.clone();
@@ -154,6 +160,9 @@ impl Jobs {
                 (JobState::Done, true) => return Err(JobError::Ended("done", "resumed: every row was read")),
                 (JobState::Done, false) => return Err(JobError::Ended("done", "paused")),
                 (JobState::Failed { .. }, _) => return Err(JobError::Ended("failed", "resumed; send the table again")),
+            }
+            if changed.reserved == 0 {
+                changed.limit = limit;
             }
             if self.change(&job, &changed).await? {
                 self.0.requested.notify_one();

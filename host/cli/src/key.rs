@@ -7,14 +7,14 @@ use assay_store::{OpenError, Store};
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     ConfigFile, Failure, print,
     remote::{Remote, Server},
 };
 use assay::config::Config;
-use assay_access::{Access, KnownKey, Revoked};
+use assay_access::{Access, Changed, KeyChange, KnownKey, Revoked};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -42,6 +42,20 @@ pub enum Command {
     /// With --server, a running server is asked; otherwise the store is read, and only one process can use an embedded
     /// store.
     List {
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Change what a key in the store may spend; running servers follow within two seconds
+    ///
+    /// With --server, a running server does it; otherwise the command writes to the store.
+    Change {
+        /// Name of the key in `assay key list`
+        name: String,
+        #[command(flatten)]
+        bounds: Bounds,
+        /// No limit of units
+        #[arg(long, conflicts_with = "units")]
+        unmetered: bool,
         #[command(flatten)]
         server: Server,
     },
@@ -139,6 +153,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
             }
         }
         Command::List { server } => list(&server),
+        Command::Change { name, bounds, unmetered, server } => change(&server, &name, bounds, unmetered),
         Command::Revoke { name, server } => revoke(&server, &name),
     }
 }
@@ -215,6 +230,36 @@ fn row(ListedKey { name, scopes, units, used, rate, minted_at }: ListedKey) -> [
     ]
 }
 
+fn change(server: &Server, name: &str, Bounds { units, rate }: Bounds, unmetered: bool) -> Result<(), Failure> {
+    let units = if unmetered { Some(None) } else { units.map(Some) };
+    if units.is_none() && rate.is_none() {
+        return Err(Failure::cannot("nothing to change: give --units, --unmetered or --rate"));
+    }
+    if server.is_named() {
+        let mut body = Map::new();
+        body.extend(units.map(|units| ("units".to_owned(), json!(units))));
+        body.extend(rate.map(|rate| ("rate".to_owned(), json!(rate))));
+        remote(server)?.ask(Method::PATCH, &format!("{KEYS}/{name}"), Some(&Value::Object(body)))?;
+    } else {
+        let change = KeyChange { units, rate: rate.map(Some) };
+        let changed = async |access: Access, _| access.change(name, change).await.map_err(Failure::cannot);
+        match with_store(&server.file, changed)? {
+            Changed::Done(_) => {}
+            Changed::Configured => return Err(configured(name)),
+            Changed::Unknown => return Err(unknown(name)),
+        }
+    }
+    print(format!("The key {name} is changed; running servers follow within two seconds."))
+}
+
+fn configured(name: &str) -> Failure {
+    Failure::no(format!("the key {name} is in the configuration; change it there and start the server again"))
+}
+
+fn unknown(name: &str) -> Failure {
+    Failure::no(format!("no key in the store is named {name:?}; `assay key list` shows the keys"))
+}
+
 fn revoke(server: &Server, name: &str) -> Result<(), Failure> {
     if server.is_named() {
         remote(server)?.ask(Method::DELETE, &format!("{KEYS}/{name}"), None)?;
@@ -222,16 +267,8 @@ fn revoke(server: &Server, name: &str) -> Result<(), Failure> {
         let revoked = async |access: Access, _| access.revoke(name).await.map_err(Failure::cannot);
         match with_store(&server.file, revoked)? {
             Revoked::Done => {}
-            Revoked::Configured => {
-                return Err(Failure::no(format!(
-                    "the key {name} is in the configuration; remove it there and start the server again"
-                )));
-            }
-            Revoked::Unknown => {
-                return Err(Failure::no(format!(
-                    "no key in the store is named {name:?}; `assay key list` shows the keys"
-                )));
-            }
+            Revoked::Configured => return Err(configured(name)),
+            Revoked::Unknown => return Err(unknown(name)),
         }
     }
     print(format!("The key {name} is revoked; running servers refuse it within two seconds."))

@@ -30,8 +30,7 @@ pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration if absent
     #[arg(long, visible_alias = "to", value_name = "URL")]
     server: Option<String>,
-    /// Environment variable that holds an API key with the scope admin; if absent, the first such key in the
-    /// configuration
+    /// Environment variable that holds an API key; if absent, the first key of scope admin in the configuration
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
     #[command(flatten)]
@@ -55,6 +54,10 @@ impl Server {
     /// The client. Nothing is sent yet.
     pub fn reach(&self, config: &Config) -> Result<Remote, Failure> {
         let root = self.server.clone().unwrap_or_else(|| format!("http://{}", config.listen));
+        let is_url = Url::parse(&root).is_ok_and(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
+        if !is_url {
+            return Err(Failure::cannot("--server is no URL; give one such as http://127.0.0.1:8080"));
+        }
         let configured = || {
             let admin = config.access.keys.iter().find(|key| key.scopes.contains(&Scope::Admin));
             admin
@@ -162,7 +165,10 @@ impl Remote {
 
 /// The error would show the whole URL, which may have a password.
 fn no_answer(error: reqwest::Error) -> Failure {
-    Failure::cannot(format!("no server answers there: {}", error.without_url()))
+    let place = error.url().and_then(|url| Some(format!("{}://{}", url.scheme(), url.authority().rsplit('@').next()?)));
+    let (place, error) = (place.unwrap_or_else(|| "there".to_owned()), error.without_url());
+    let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+    Failure::cannot(format!("no server answers at {place}: {error}{cause}"))
 }
 
 /// The body of a server's answer, which may be another server than the user believes.
@@ -174,13 +180,22 @@ pub(super) async fn body(answer: reqwest::Response) -> Result<Vec<u8>, Failure> 
     Ok(body.map_err(|error| Failure::cannot(format!("the answer cannot be read: {error}")))?.to_bytes().to_vec())
 }
 
+/// A wrong field of a request: where it is, and what is wrong.
+fn violation(of: &Value) -> String {
+    let place = of.get("loc").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let words = of.get("msg").and_then(Value::as_str).unwrap_or_default();
+    format!("{}: {words}", place.collect::<Vec<_>>().join(" "))
+}
+
 fn successful(status: StatusCode, body: Value) -> Result<Value, Failure> {
     if status.is_success() {
         return Ok(body);
     }
-    let detail = body
-        .get("detail")
-        .map_or_else(|| body.to_string(), |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned));
+    let detail = match body.get("detail") {
+        Some(Value::String(words)) => words.clone(),
+        Some(Value::Array(violations)) => violations.iter().map(violation).collect::<Vec<_>>().join("; "),
+        _ => body.to_string(),
+    };
     Err(Failure::no(format!("{detail} ({})", status.as_u16())))
 }
 

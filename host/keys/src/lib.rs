@@ -19,6 +19,7 @@ pub struct KeysState {
 assay_http::rows! { KeysState:
     GET "/api/v2/admin/keys" Admin minting::list;
     POST "/api/v2/admin/keys" Admin minting::mint;
+    PATCH "/api/v2/admin/keys/{name}" Admin minting::change;
     DELETE "/api/v2/admin/keys/{name}" Admin minting::revoke;
     GET "/api/v2/usage" Usage usage::get;
 }

@@ -13,7 +13,7 @@ use crate::{
     bodies::{KeyBody, KeysBody, MintedKeyBody},
     responses,
 };
-use assay_access::{MintError, Minted, Revoked};
+use assay_access::{Changed, KeyChange, MintError, Minted, Revoked};
 use assay_domain::Scope;
 use assay_http::{
     ApiError,
@@ -99,15 +99,11 @@ pub(crate) async fn mint(
 ) -> Result<Response, ApiError> {
     let name: Option<String> = body.required("name");
     let scopes = body.list::<Scope>("scopes", MOST_SCOPES).unwrap_or_else(|| vec![Scope::Read]);
-    let (units, rate) = (body.count("units"), body.count("rate"));
-    let per_minute = rate.map(u32::try_from).transpose();
-    if per_minute.is_err() {
-        body.refuse("rate", format!("a key may make at most {} requests a minute", u32::MAX));
-    }
+    let (units, rate) = (body.count("units"), per_minute(&mut body));
     if scopes.is_empty() && body.is_good() {
         body.refuse("scopes", MintError::NoScope);
     }
-    let (name, rate) = (name.unwrap_or_default(), per_minute.unwrap_or_default());
+    let name = name.unwrap_or_default();
     if body.is_good()
         && let Err(error @ MintError::Name { .. }) = assay_access::check_name(&name)
     {
@@ -125,6 +121,72 @@ pub(crate) async fn mint(
     tracing::info!(by = caller.name(), key = name, scopes, units, rate, "API key minted");
     let body = MintedKeyBody { secret: key.expose().to_owned(), key: keys.access.fresh_key(record).into() };
     Ok((StatusCode::CREATED, fresh::once(axum::Json(body))).into_response())
+}
+
+/// What a key may spend from now on.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = KeyChange, example = json!({ "units": 20000 }))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyChangeBody {
+    /// Units that it may use in all, those that it has used included; null for a key that is not metered.
+    units: Option<u64>,
+    /// Requests per minute; null for `access.default_rate`, 0 for no limit.
+    rate: Option<u32>,
+}
+
+/// Changes the units or the rate of a minted key, in force on every host within two seconds.
+///
+/// A field that is absent stays. Units that the key has used stay used: a larger number of units is what a key gets that
+/// has used all.
+#[utoipa::path(
+    patch, path = "/api/v2/admin/keys/{name}", tag = "admin", operation_id = "change_key",
+    params(KeyPath),
+    request_body = KeyChangeBody,
+    responses(
+        (status = 200, description = "The key", body = KeyBody),
+        responses::OneKey, responses::Validated, responses::Bodied, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn change(
+    caller: Caller,
+    State(keys): State<KeysState>,
+    KeyPath(name): KeyPath,
+    mut body: JsonObject,
+) -> Result<Response, ApiError> {
+    let units = body.has("units").then(|| body.count("units"));
+    let rate = body.has("rate").then(|| per_minute(&mut body));
+    body.finish()?;
+    match keys.access.change(&name, KeyChange { units, rate }).await.map_err(ApiError::store)? {
+        Changed::Done(record) => {
+            tracing::info!(by = caller.name(), key = name, ?units, ?rate, "API key changed");
+            let known = keys.access.known_keys().await.map_err(ApiError::store)?;
+            let known = known.into_iter().find(|key| key.name == record.name);
+            Ok(fresh::once(axum::Json(KeyBody::from(known.ok_or_else(unknown)?))))
+        }
+        Changed::Configured => Err(configured(&name)),
+        Changed::Unknown => Err(unknown()),
+    }
+}
+
+/// `rate`.
+fn per_minute(body: &mut JsonObject) -> Option<u32> {
+    let rate = body.count("rate")?;
+    let found = u32::try_from(rate);
+    if found.is_err() {
+        body.refuse("rate", format!("a key may make at most {} requests a minute", u32::MAX));
+    }
+    found.ok()
+}
+
+fn configured(name: &str) -> ApiError {
+    let detail = format!("The key {name} is in the configuration; change it there and start the server again");
+    ApiError::coded(StatusCode::CONFLICT, "key_in_configuration", detail)
+}
+
+fn unknown() -> ApiError {
+    ApiError::coded(StatusCode::NOT_FOUND, "unknown_key", "No minted key has this name")
 }
 
 /// Revokes a minted key. Every host refuses it within two seconds.
@@ -146,11 +208,8 @@ pub(crate) async fn revoke(
             tracing::info!(by = caller.name(), key = name, "API key revoked");
             Ok(StatusCode::NO_CONTENT)
         }
-        Revoked::Configured => {
-            let detail = format!("The key {name} is in the configuration; remove it there and start the server again");
-            Err(ApiError::coded(StatusCode::CONFLICT, "key_in_configuration", detail))
-        }
-        Revoked::Unknown => Err(ApiError::coded(StatusCode::NOT_FOUND, "unknown_key", "No minted key has this name")),
+        Revoked::Configured => Err(configured(&name)),
+        Revoked::Unknown => Err(unknown()),
     }
 }
 

@@ -23,7 +23,7 @@ use assay_domain::{B256, ChainId, PaymentId, Time};
 use assay_evm::guarded::Guarded;
 use assay_payment::spend;
 use assay_rollout::cards::Cards;
-use assay_score::{Scoring, attestation::Attestor};
+use assay_score::{Ask, Scoring, attestation::Attestor};
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// Days that the units of a watch pay for.
@@ -262,6 +262,12 @@ impl Watches {
 
     /// Why `trigger` could never have a value on this server.
     pub(crate) fn cannot(&self, trigger: &Trigger) -> Option<String> {
+        let ask = Ask { version: trigger.model_version.as_ref(), ..Ask::by("", false) };
+        if ask.version.is_some()
+            && let Err(why) = self.0.scoring.answering(&ask, None)
+        {
+            return Some(why.to_string());
+        }
         let markets = &self.0.chains.markets;
         if let Some(market) = trigger.market {
             let known = markets.contains(&market);

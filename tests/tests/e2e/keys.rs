@@ -41,6 +41,11 @@ async fn the_keys_of_a_running_server_are_minted_listed_and_revoked_by_its_url()
     for (arguments, code, says) in [
         (&["mint", "--name", "lender"][..], 1, "lender"),
         (&["mint", "--name", "other", "--store"], 2, "cannot be used with"),
+        (&["change", "lender"], 2, "nothing to change"),
+        (&["change", "lender", "--units", "80"], 0, "lender is changed"),
+        (&["change", "test", "--units", "80"], 1, "configuration"),
+        (&["change", "nobody", "--rate", "7"], 1, "(404)"),
+        (&["mint", "--name", "a b"], 1, "body name: "),
         (&["revoke", "test"], 1, "configuration"),
         (&["revoke", "nobody"], 1, "(404)"),
         (&["revoke", "lender"], 0, "lender is revoked"),
@@ -92,7 +97,7 @@ async fn a_key_is_minted_listed_used_and_revoked() {
     assert_eq!(code, Some(0));
     assert!(out.contains("lender is revoked"), "{out}");
     for (name, words) in
-        [("lender", "no key in the store is named \"lender\""), ("test", "is in the configuration; remove it there")]
+        [("lender", "no key in the store is named \"lender\""), ("test", "is in the configuration; change it there")]
     {
         let (code, _, err) = key(&config, &["revoke", name]);
         assert_eq!(code, Some(1));

@@ -81,7 +81,7 @@ pub(crate) async fn set_state(
 ) -> Result<Response, ApiError> {
     let Runs(runs) = body.required("state").unwrap_or_default();
     body.finish()?;
-    let job = state.jobs.set_running(caller.owner(), id, runs).await?;
+    let job = state.jobs.set_running(caller.owner(), id, (runs, caller.key().units)).await?;
     Ok(fresh::once(Json(JobBody::from(&job))))
 }
 

@@ -9,7 +9,7 @@ use axum::{
 use super::{BatchPath, BatchRoutes};
 use crate::{
     bodies::{JobBody, ResultBody},
-    records::{JobRecord, JobState},
+    records::JobRecord,
     responses,
     result::{Answered, ResultForm, to_csv, to_parquet},
 };
@@ -36,7 +36,8 @@ impl<S: Send + Sync> FromRequestParts<S> for FormatQuery {
     }
 }
 
-/// The rows of a batch job, in the order in which they were sent; free.
+/// The rows of a batch job, in the order in which they were sent; free. While a job is paused, rows that it has not looked
+/// at are `unread`.
 ///
 /// In CSV and Parquet your own columns come first; a column of the server with a name that you use begins with
 /// `assay_`. In CSV, a text that a spreadsheet would compute begins with an apostrophe.
@@ -62,7 +63,7 @@ pub(crate) async fn result(
     FormatQuery(form): FormatQuery,
 ) -> Result<Response, ApiError> {
     let job = state.jobs.find(caller.owner(), id).await?;
-    if !matches!(job.state, JobState::Done | JobState::Failed { .. }) {
+    if job.is_active() {
         let words = format!("The batch job has looked at {} of {} rows; read it when it is done", job.seen(), job.rows);
         return Err(ApiError::coded(StatusCode::CONFLICT, "batch_unfinished", words).retry_after(1));
     }

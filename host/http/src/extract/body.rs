@@ -168,8 +168,8 @@ impl JsonObject {
     }
 
     /// Whether the body has `field`, even if it is null.
-    pub fn has(&self, field: &str) -> bool {
-        self.fields.contains_key(field)
+    pub fn has(&mut self, field: &'static str) -> bool {
+        self.field(field).is_some()
     }
 
     /// The whole object, read as `T` is serialised, without the fields that were read or ignored.

@@ -157,8 +157,9 @@ fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
         let table = folder.path().join("wallets.csv");
         std::fs::write(&table, format!("id,wallet\n1,{four}\n2,0x12\n3,{ONE}\n")).expect("a file");
         let steps = json!([
-            { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n")] },
-            { "wait": "text=2 wallets found" }, { "click": "form button.main" }, { "wait": ".scores tbody tr + tr" },
+            { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n0x123456 ann@bank.eth")] },
+            { "wait": "text=2 wallets found" }, { "wait": "text=no wallet: 0x123456, ann@bank.eth" },
+            { "click": "form button.main" }, { "wait": ".scores tbody tr + tr" },
             { "text": ["sorted", ".scores tbody"] }, { "click": ".scores th:nth-child(2) button" },
             { "text": ["turned", ".scores tbody"] },
         ]);

@@ -5,7 +5,7 @@ import { ask, path, useAction, useAsk } from "../api.js";
 import { go, link } from "../route.js";
 import { useMe } from "../session.js";
 import { Answer, Mark, Problem, Table, Time, Title, figures, values } from "../parts.js";
-import { subjects } from "../wallets.js";
+import { read } from "../wallets.js";
 import { count, several } from "../words.js";
 import { BATCH_TONES, Batch } from "./batch.js";
 
@@ -46,7 +46,7 @@ function NewBatch({ given }) {
   const me = useMe();
   const [text, setText] = useState(given);
   const { busy, error, start } = useAction();
-  const list = subjects(text);
+  const { subjects: list, wrong } = read(text);
   /**
    * @param {BodyInit} body
    * @param {string} type
@@ -73,7 +73,10 @@ function NewBatch({ given }) {
     <form class="stack" onSubmit=${ofList}>
       <label for="list">Addresses or names, in any text</label>
       <textarea id="list" rows="6" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
-      <p class="faint" aria-live="polite">${several(list.length, "wallet")} found</p>
+      <p class="faint" aria-live="polite">
+        ${several(list.length, "wallet")} found
+        ${wrong.length > 0 && html`; <strong>no wallet: ${wrong.slice(0, 5).join(", ")}${wrong.length > 5 && " …"}</strong>`}
+      </p>
       <button class="main" disabled=${busy || list.length === 0}>Score them</button>
     </form>
     <form class="stack" onSubmit=${ofTable}>
