@@ -106,8 +106,8 @@ pub enum Unexplained {
 const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, \
                         and would not be counted";
 
-const MERGED: &str = "a debt changed in a block without a log, at the request of another contract; several such changes \
-                      in one block count as one, or as none if they cancel";
+const MERGED: &str = "a debt changed in a block without a log, at the request of another contract; several such \
+                      changes in one block count as one, or as none if they cancel";
 
 impl Unexplained {
     pub fn as_str(self) -> &'static str {

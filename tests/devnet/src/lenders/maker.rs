@@ -60,6 +60,9 @@ sol! {
         function setOwner(address owner) external;
         function execute(address target, bytes data) external;
     }
+    interface Factory {
+        event Created(address indexed sender, address indexed owner, address proxy, address cache);
+    }
     interface Registry {
         function proxies(address owner) external view returns (address proxy);
         function build(address owner) external;
@@ -366,19 +369,34 @@ impl Maker {
         Ok(Held { collateral: ink, debt, dollars: f64::from(ink) / wad * price, health })
     }
 
-    /// Every vault that `wallet` has at the end of a block, and the urns without a vault, of it and its proxy.
+    /// Every proxy that was built in `blocks`, whoever has it now.
+    #[must_use]
+    pub fn proxies(&self, blocks: &[(u64, Vec<Log>)]) -> Vec<Address> {
+        let built = |log: &Log| Factory::Created::decode_raw_log(log.topics.iter().copied(), &log.data).ok();
+        blocks.iter().flat_map(|(_, logs)| logs).filter_map(built).map(|created| created.proxy).collect()
+    }
+
+    /// Every vault that `wallet` has at the end of a block, and the urns without a vault, of it and of those of
+    /// `proxies` that it has.
     ///
     /// # Errors
     /// When the node does not answer.
-    pub async fn all(&self, chain: &Small, wallet: Address, block: u64) -> Result<Vec<Held>, Error> {
+    pub async fn all(
+        &self,
+        chain: &Small,
+        proxies: &[Address],
+        wallet: Address,
+        block: u64,
+    ) -> Result<Vec<Held>, Error> {
         let mut found = Vec::new();
         for kind in [self.ether, self.bitcoin] {
             found.push(self.held(chain, kind, wallet, block).await?);
         }
-        let proxy = chain.view(self.registry, &Registry::proxiesCall { owner: wallet }, block).await?;
-        if !proxy.is_zero() && self.account(chain, proxy, block).await == wallet {
-            for kind in [self.ether, self.bitcoin] {
-                found.push(self.held(chain, kind, proxy, block).await?);
+        for proxy in proxies {
+            if self.account(chain, *proxy, block).await == wallet {
+                for kind in [self.ether, self.bitcoin] {
+                    found.push(self.held(chain, kind, *proxy, block).await?);
+                }
             }
         }
         let count: u64 = chain.view(self.manager, &Manager::cdpiCall {}, block).await?.to();

@@ -237,11 +237,13 @@ impl World {
 
     /// Compares what was read with the state after block `block`.
     async fn compare(&self, name: &str, read: &ChainSnapshot, block: u64) -> LendingEvents {
-        let lived = self.maker.lived(&self.chain, &self.blocks[..=block as usize], wallet(name)).await.unwrap();
+        let blocks = &self.blocks[..=block as usize];
+        let lived = self.maker.lived(&self.chain, blocks, wallet(name)).await.unwrap();
         let told = pool(read, self.maker.vat);
         assert_eq!(told.coverage, Coverage::Complete, "{name} at {block}: {:?}", told.remark);
         assert_eq!(counted(told), lived, "{name} at {block}");
-        let held = self.maker.all(&self.chain, wallet(name), block).await.unwrap();
+        let proxies = self.maker.proxies(blocks);
+        let held = self.maker.all(&self.chain, &proxies, wallet(name), block).await.unwrap();
         let (supplied, borrowed) = (held.iter().map(|h| h.dollars).sum(), held.iter().map(|h| h.debt).sum());
         let health = held.iter().filter_map(|held| held.health).reduce(f64::min);
         let position = position(read, self.maker.vat).map(|p| (p.supplied_usd, p.borrowed_usd)).unwrap_or_default();

@@ -401,7 +401,7 @@ fn maker_liquidates_at_the_reported_price() {
         for ((factor, is_liquidatable), before) in AROUND.into_iter().zip([599, 598]) {
             maker.queue_price(&mut chain, kind, price * factor);
             chain.mine_before_now(before).await.unwrap();
-            let held = maker.all(&chain, ben, chain.head).await.unwrap();
+            let held = maker.all(&chain, &[], ben, chain.head).await.unwrap();
             let stated = held.iter().find_map(|held| held.health).unwrap();
             assert_eq!(stated < 1.0, is_liquidatable, "at {price}: {stated}");
             let (health, again) = told(&reader, "ben", maker.vat, AssetSide::Collateral, kind.token).await;

@@ -93,8 +93,8 @@ pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
     Ok(Unlogged { after: StatePosition { block: span.to, principal, touched }, ..unlogged })
 }
 
-/// What a block adds to the events and changes that are `shown`: the logs that it has in addition, each transfer that was
-/// asked of the market itself, and the rest as one event.
+/// What a block adds to the events and changes that are `shown`: the logs that it has in addition, each transfer that
+/// was asked of the market itself, and the rest as one event. The flag is set if more than one change may be in it.
 fn added(
     indexes: Indexes,
     (before, after): (I256, I256),

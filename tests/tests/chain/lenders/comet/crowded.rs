@@ -117,31 +117,36 @@ impl World {
         Ok(Self { chain, market, setup, lives })
     }
 
+    /// Whether the market logged something about the wallet `named` in `block`.
+    async fn has_log(&self, block: u64, named: B256) -> bool {
+        let (_, logs) = self.chain.block(block).await.unwrap();
+        logs.iter()
+            .any(|log| log.address == self.market.comet && log.topics.iter().skip(1).any(|topic| *topic == named))
+    }
+
     fn reader(&self) -> Reader {
         super::super::reader(&self.setup, &self.chain)
     }
 
-    /// Whether a complete history is what `name` did, or names what it may lack.
+    /// Whether a complete history is what `name` did.
     fn is_true(&self, name: &str, read: &PoolHistory) -> bool {
-        let is_named = read.remark.as_ref().is_some_and(|remark| remark.contains("count as one"));
-        read.coverage != Coverage::Complete || is_named || read.counts == self.lives.0[name].1
+        read.coverage != Coverage::Complete || read.counts == self.lives.0[name].1
     }
 }
 
 #[test]
-fn several_changes_in_one_block_are_counted_or_named() {
+fn several_changes_in_one_block_are_counted_one_by_one() {
     with(async |world| {
         let reader = world.reader().with(uncached).started().await;
-        let mut exact = 0;
+        let mut named = 0;
         for name in NAMES {
             let snapshot = reader.read(wallet(name)).await;
             let read = pool(&snapshot.chains[0], world.market.comet);
-            let lived = world.lives.0[name].1;
-            assert_eq!(read.coverage, Coverage::Complete, "{name}");
-            assert!(world.is_true(name, read), "{name}: {:?}, lived {lived:?}", read.counts);
-            exact += usize::from(read.counts == lived);
+            assert_eq!((read.coverage, read.counts), (Coverage::Complete, world.lives.0[name].1), "{name}");
+            // Another contract may have asked for two of them.
+            named += usize::from(read.remark.as_ref().is_some_and(|remark| remark.contains("count as one")));
         }
-        assert_eq!(exact, NAMES.len(), "what may be lacking is not");
+        assert!((1..NAMES.len()).contains(&named), "{named}");
     });
 }
 
@@ -160,7 +165,8 @@ fn a_log_that_is_left_out_of_a_crowded_block_makes_no_history_wrong_and_complete
 fn logs_that_cancel_and_are_all_left_out_make_no_history_wrong_and_complete() {
     with(async |world| {
         let (mut wrong, mut whole, mut all) = (Vec::new(), 0, 0);
-        for name in NAMES {
+        let few = if std::env::var_os("ASSAY_SOAK").is_some() { NAMES.len() } else { 1 };
+        for name in &NAMES[..few] {
             let named = wallet(name).into_word();
             for block in 1..=world.chain.head {
                 let is_of = move |log: &serde_json::Value| {
@@ -187,12 +193,4 @@ fn logs_that_cancel_and_are_all_left_out_make_no_history_wrong_and_complete() {
         println!("{all} reads, {whole} complete, {} wrong and complete", wrong.len());
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     });
-}
-
-impl World {
-    async fn has_log(&self, block: u64, named: B256) -> bool {
-        let (_, logs) = self.chain.block(block).await.unwrap();
-        logs.iter()
-            .any(|log| log.address == self.market.comet && log.topics.iter().skip(1).any(|topic| *topic == named))
-    }
 }
