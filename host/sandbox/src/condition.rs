@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use assay_access::AccessError;
 use assay_domain::{ChainId, Decile, Factor, PaymentRefusal, Range, Score, Words};
-use assay_registry::{Behaviour, CreditModel, Phase, Refusal, ScoreError};
+use assay_registry::{Behaviour, CreditModel, Phase};
 use assay_score::ScoringError;
 use serde::Deserialize;
+
+use crate::failure::Failure;
 
 /// Labels of the contract for the factors that count lending events.
 const LENDING: [&str; 2] = ["DeFi Activity", "Repayment History"];
@@ -47,31 +48,6 @@ pub enum Reading {
     LiquidatedYesterday,
     /// There is no activity.
     Inactive,
-}
-
-/// An error instead of an answer, with the text of production.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// The model refuses the wallet.
-    NotScored,
-    /// Seconds until the next request may succeed.
-    Limited(u32),
-    UnitsUsedUp,
-    Model(ModelFault),
-    ChainsDown,
-    Busy,
-    TooSlow,
-}
-
-/// A fault of a model; the text is its code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelFault {
-    Trap,
-    Deadline,
-    MemoryLimit,
-    StackOverflow,
-    OutOfRange,
-    UnreadableAnswer,
 }
 
 /// The score instead of the drawn one.
@@ -196,36 +172,6 @@ fn moved(score: Score, by: i64) -> Score {
     let to = i64::from(score.get()).saturating_add(by);
     let to = to.clamp(Score::MIN.get().into(), Score::MAX.get().into());
     u32::try_from(to).ok().and_then(Score::new).unwrap_or(score)
-}
-
-impl Failure {
-    pub(crate) fn error(self) -> ScoringError {
-        match self {
-            Self::NotScored => ScoreError::Refused(Refusal::NoActivity).into(),
-            Self::Limited(seconds) => ScoringError::Limited(seconds),
-            Self::UnitsUsedUp => {
-                ScoringError::Units(AccessError::UnitsExhausted { cost: 1, used: 1_000, limit: 1_000 })
-            }
-            Self::Model(fault) => fault.error().into(),
-            Self::ChainsDown => ScoringError::ChainsDown,
-            Self::Busy => ScoreError::Busy { instances: 0 }.into(),
-            Self::TooSlow => ScoringError::NotYetRead,
-        }
-    }
-}
-
-impl ModelFault {
-    /// Only its code is in the answer.
-    fn error(self) -> ScoreError {
-        match self {
-            Self::Trap => ScoreError::Trap { kind: "a scenario of the sandbox".to_owned(), at: None },
-            Self::Deadline => ScoreError::Deadline(Duration::ZERO),
-            Self::MemoryLimit => ScoreError::MemoryLimit { asked: 0, cap: 0 },
-            Self::StackOverflow => ScoreError::StackOverflow(0),
-            Self::OutOfRange => ScoreError::OutOfRange("a scenario of the sandbox".to_owned()),
-            Self::UnreadableAnswer => ScoreError::Unreadable("a scenario of the sandbox".to_owned()),
-        }
-    }
 }
 
 impl WantedScore {

@@ -1,5 +1,5 @@
-//! The mock score at moments in the past: what the credit model says of the mock report as it was then, moved by as much
-//! as it moves the score of now.
+//! The mock score at moments in the past: what the credit model says of the mock report as it was then, moved by as
+//! much as it moves the score of now.
 
 use std::sync::Arc;
 

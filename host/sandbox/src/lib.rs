@@ -8,6 +8,7 @@
 pub mod bodies;
 mod condition;
 pub mod config;
+mod failure;
 mod features;
 mod history;
 mod mocks;

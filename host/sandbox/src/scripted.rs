@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 use assay_domain::{Address, address};
 use assay_registry::{MockSubject, Scenario};
 
-use crate::condition::{Condition, Failure, ModelFault, PaymentOutcome};
+use crate::{
+    condition::{Condition, PaymentOutcome},
+    failure::{Failure, ModelFault},
+};
 
 /// A scenario with its condition.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -66,7 +66,12 @@ impl ScoreSource for SandboxSource {
             let sandbox = self.mocks.on(ask.version)?;
             let model = sandbox.credit()?;
             let scored = move |sandbox: &Sandbox, asked: &_| sandbox.scored(asked, None, factors).map(Arc::new);
-            let Several { found, skipped, none } = each(sandbox, &subjects, scored).await?;
+            let (sandbox, asked) = requests(sandbox, &subjects).await?;
+            let mut counted = Vec::with_capacity(asked.len());
+            for (item, one) in asked {
+                counted.push((item, self.mocks.counted(one, ask.by).await));
+            }
+            let Several { found, skipped, none } = each(sandbox, counted, scored).await?;
             Ok(Scores { model, found, skipped, none })
         }
         .boxed()
@@ -136,7 +141,8 @@ impl ReportSource for SandboxSource {
 
     fn aggregate<'a>(&'a self, subjects: Vec<Subject>) -> Answer<'a, Aggregate> {
         async move {
-            let all = each(self.mocks.now(), &subjects, Sandbox::summary).await?;
+            let (sandbox, asked) = requests(self.mocks.now(), &subjects).await?;
+            let all = each(sandbox, asked, Sandbox::summary).await?;
             Aggregate::of(all)
         }
         .boxed()
@@ -164,19 +170,32 @@ impl ReportSource for SandboxSource {
     }
 }
 
-/// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played: an
-/// answer about several addresses is not slow.
-async fn each<T: Send + 'static>(
+/// The requests about `subjects`, each address once, with the item of the list.
+async fn requests(
     sandbox: Sandbox,
     subjects: &[Subject],
-    work: impl Fn(&Sandbox, &MockRequest) -> Result<T, ScoringError> + Send + 'static,
-) -> Result<Several<T>, ScoringError> {
+) -> Result<(Sandbox, Vec<(String, MockRequest)>), ScoringError> {
     let subjects = addresses(subjects);
     blocking(move || {
-        let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), LeftOut::default());
+        let asked = subjects.into_iter().map(|(item, address)| Ok((item, sandbox.asked(address)?)));
+        let asked = asked.collect::<Result<_, ScoringError>>()?;
+        Ok((sandbox, asked))
+    })
+    .await
+}
+
+/// The answers of `work` to each of `asked`, those without an answer left out. No wait is played: an answer about
+/// several addresses is not slow.
+async fn each<T: Send + 'static>(
+    sandbox: Sandbox,
+    asked: Vec<(String, MockRequest)>,
+    work: impl Fn(&Sandbox, &MockRequest) -> Result<T, ScoringError> + Send + 'static,
+) -> Result<Several<T>, ScoringError> {
+    blocking(move || {
+        let (mut found, mut skipped) = (Vec::with_capacity(asked.len()), LeftOut::default());
         let mut none = ScoringError::NotFound;
-        for (item, address) in subjects {
-            match work(&sandbox, &sandbox.asked(address)?) {
+        for (item, asked) in asked {
+            match work(&sandbox, &asked) {
                 Ok(answer) => found.push(answer),
                 Err(ScoringError::NotFound) => skipped.add(item, SkipReason::NotFound),
                 Err(error) if NotScored::of(&error).is_some() => {

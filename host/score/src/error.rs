@@ -46,8 +46,8 @@ pub enum ScoringError {
     /// returns it; real rates are checked before a subject is known.
     #[error("Too many requests; try again in {0} s")]
     Limited(u32),
-    /// The caller has too few units. Only a scenario of the sandbox returns it; real units are reserved before a subject
-    /// is known.
+    /// The caller has too few units. Only a scenario of the sandbox returns it; real units are reserved before a
+    /// subject is known.
     #[error(transparent)]
     Units(AccessError),
     /// None of several subjects is an address or a name that resolves.

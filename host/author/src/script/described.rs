@@ -20,8 +20,8 @@ pub(crate) fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
     match ModelKind::ALL.into_iter().filter(is_named).collect::<Vec<_>>().as_slice() {
         [] => Ok(ModelKind::Credit),
         [ModelKind::Sandbox] if script == Script::Python => Err(format!(
-            "{source} says that it is a sandbox generator, which is written in Rust or JavaScript: assay model new NAME \
-             --kind sandbox --lang javascript"
+            "{source} says that it is a sandbox generator, which is written in Rust or JavaScript: assay model new \
+             NAME --kind sandbox --lang javascript"
         )),
         [ModelKind::Sandbox] if wit(script, text) == Wit::V1 => Err(format!(
             "{source} is a sandbox generator without `claims` in `describe`: write `claims: null`, as all models of \

@@ -121,8 +121,8 @@ impl Script {
         own.iter().chain([&self.entry(kind, wit)]).try_for_each(|(name, text)| fs::write(build.join(name), text))
     }
 
-    /// The exports of a kind; those of a boost model are the same in both versions. A sandbox generator is of the second,
-    /// and not in Python.
+    /// The exports of a kind; those of a boost model are the same in both versions. A sandbox generator is of the
+    /// second, and not in Python.
     fn entry(self, kind: ModelKind, wit: Wit) -> (&'static str, &'static str) {
         match self {
             Self::JavaScript => {

@@ -6,7 +6,7 @@ use assay_agents::is_mock_agent;
 use assay_domain::{Score, settings::Problems};
 
 use super::{Entry, ReportState, ScenarioFile};
-use crate::condition::{Condition, Failure};
+use crate::{condition::Condition, failure::Failure};
 
 /// Longest wait before an answer, in milliseconds.
 const LONGEST: u64 = 60_000;

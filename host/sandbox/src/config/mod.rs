@@ -9,7 +9,8 @@ use assay_registry::{MockSubject, Phase, Scenario};
 use serde::Deserialize;
 
 use crate::{
-    condition::{Condition, FactorChange, Failure, ModelFault, PaymentOutcome, Rating, Reading, WantedScore},
+    condition::{Condition, FactorChange, PaymentOutcome, Rating, Reading, WantedScore},
+    failure::{Failure, ModelFault},
     scripted::Scripted,
 };
 

@@ -42,7 +42,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AsOfQuery {
 ///
 /// It is an off-chain attestation of EAS, version 2. It commits to the score, the model's bytes, the features and the
 /// blocks; `evidence` is the path that shows them. A score that is not final has no statement. The statement of a
-/// sandbox says that it is one, is signed by a key that everyone knows, and is refused by `assay verify`. With `as_of` it is of a moment in the past, which the history of the score has read.
+/// sandbox says that it is one, is signed by a key that everyone knows, and is refused by `assay verify`. With `as_of`
+/// it is of a moment in the past, which the history of the score has read.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms. The payment is
 /// settled before anything is read. If there is no statement then, for instance because a part of the reading is still

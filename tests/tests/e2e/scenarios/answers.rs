@@ -162,6 +162,12 @@ async fn a_first_read_is_counted_for_each_key_and_begins_again_after_a_reset() {
     assert_eq!(coverages(&one, "pending", 3).await, first);
     assert_eq!(coverages(&two, "pending", 1).await, [complete.clone()]);
     assert_eq!(coverages(&one, "recovers", 3).await, [(503, Value::Null), (503, Value::Null), complete]);
+    // A list counts as well.
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push(two.get(&format!("/api/v2/score/batch/?address={}", at["recovers"])).await.status.as_u16());
+    }
+    assert_eq!(seen, [503, 503, 200]);
 }
 
 #[tokio::test]
