@@ -2,7 +2,7 @@
 
 use assay_tests::{
     devnet::actors::address,
-    service::{Caller, Service, plugins},
+    service::{Answer, Caller, Service, plugins},
 };
 use serde_json::{Value, json};
 
@@ -25,7 +25,9 @@ fn wallets(weeks: &[Value]) -> u64 {
 
 async fn score(api: &Caller, wallets: &[&str]) {
     for wallet in wallets {
-        api.get(&format!("/api/v2/score/address/{}", address(wallet))).await.ok();
+        let path = format!("/api/v2/score/address/{}", address(wallet));
+        let is_read = |answer: &Answer| answer.status == 200 && answer.json()["credit_events_coverage"] != "pending";
+        api.until(&path, is_read).await;
     }
 }
 

@@ -10,7 +10,7 @@ mod seen;
 mod weeks;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     num::NonZeroUsize,
     sync::Arc,
     time::{Duration, Instant},
@@ -109,9 +109,8 @@ impl InputDrift {
         let waiting = rollout.inner.inputs.take();
         let mut known = HashMap::<Digest, Option<Arc<ModelInputs>>>::new();
         for wallet in &waiting {
-            if !known.contains_key(&wallet.model.digest) {
-                let inputs = cards.inputs(rollout.registry(), &wallet.model).await;
-                known.insert(wallet.model.digest, inputs);
+            if let Entry::Vacant(unknown) = known.entry(wallet.model.digest) {
+                unknown.insert(cards.inputs(rollout.registry(), &wallet.model).await);
             }
         }
         let rollout = rollout.clone();

@@ -13,7 +13,7 @@ use crate::{
     Basis, Scored, WEEK,
     records::{self, InputsRecord, Segment},
 };
-use assay_domain::{Digest, ModelRef, features::Features};
+use assay_domain::{Coverage, Digest, ModelRef, features::Features};
 use assay_registry::{CreditModel, Registry};
 use assay_store::{Batch, Store, StoreError};
 
@@ -56,7 +56,8 @@ impl SeenInputs {
     /// Adds the wallet of `scored` for the model that scored it, and for champion and challengers.
     pub(crate) fn see(&self, registry: &Registry, scored: &Scored, features: &Arc<Features>) {
         let Basis::Wallet(standing) = &scored.basis else { return };
-        if self.lifetime.is_zero() {
+        // While the history is being read, its figures say nothing about the wallet; a later score has them.
+        if self.lifetime.is_zero() || scored.coverage == Coverage::Pending {
             return;
         }
         let (mut models, active) = (vec![scored.model.clone()], registry.active_guard());

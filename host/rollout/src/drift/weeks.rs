@@ -174,8 +174,11 @@ mod tests {
     use super::*;
     use crate::cards;
 
-    /// The wallets of an economy: their loans, which are absent for some, and their age in days.
-    fn wallets(seed: u64, count: u64, loans: f64) -> impl Iterator<Item = (Option<f64>, Option<f64>)> {
+    /// The loans of a wallet, which are absent for some, and its age in days.
+    type Wallet = (Option<f64>, Option<f64>);
+
+    /// The wallets of an economy.
+    fn wallets(seed: u64, count: u64, loans: f64) -> impl Iterator<Item = Wallet> {
         let share = move |n: u64, of: u64| split_mix(seed, n * 2 + of) as f64 / u64::MAX as f64;
         let figures = move |n: u64| {
             let age = -(1.0 - share(n, 0)).ln() * 400.0;
@@ -185,7 +188,7 @@ mod tests {
         (0..count).map(figures)
     }
 
-    fn record(week: u64, wallets: impl Iterator<Item = (Option<f64>, Option<f64>)>) -> InputsRecord {
+    fn record(week: u64, wallets: impl Iterator<Item = Wallet>) -> InputsRecord {
         let pin = ModelPin { version: "9.9".parse().unwrap(), digest: Digest([1; 32]) };
         let mut record = InputsRecord::new(pin);
         for (n, (loans, age)) in wallets.enumerate() {
@@ -202,7 +205,7 @@ mod tests {
     }
 
     fn inputs(training: Option<u64>) -> Arc<ModelInputs> {
-        let bins = |of: fn((Option<f64>, Option<f64>)) -> Option<f64>, rows| {
+        let bins = |of: fn(Wallet) -> Option<f64>, rows| {
             let mut sketch = Sketch::default();
             wallets(7, rows, 1.0).for_each(|wallet| sketch.add(of(wallet)));
             Bins::of(&sketch, BINS)
