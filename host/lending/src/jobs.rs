@@ -72,7 +72,9 @@ impl StoredHistory {
         reader.markets.iter().zip(&self.records).map(move |(market, record)| {
             let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
             let mut parts = parts.filter(|part| part.address == market.config.address).peekable();
-            let is_checked = has_others || (has_index && parts.peek().is_some());
+            // A first read of the index from one endpoint is as sure as that endpoint.
+            let is_compared = self.indexed.as_ref().is_some_and(|indexed| indexed.is_checked);
+            let is_checked = has_others || (has_index && is_compared && parts.peek().is_some());
             let is_indexed = parts.any(|part| !part.entries.is_empty());
             let is_blank = record.as_ref().is_none_or(SettledHistory::is_blank) && !is_indexed;
             KnownHistory { is_blank, is_indexed, is_checked, has_index }

@@ -45,8 +45,7 @@ pub(super) async fn tag(mut request: Request, next: Next) -> Response {
     }
     let compressed = format!("{}{GZIPPED}", tag.trim_end_matches('"'));
     // The client of a 304 keeps the body that it has, in its encoding.
-    let is_compressed = headers.contains_key(header::CONTENT_ENCODING)
-        || is_unchanged && given.iter().any(|given| *given == compressed);
+    let is_compressed = headers.contains_key(header::CONTENT_ENCODING) || is_unchanged && given.contains(&compressed);
     if is_compressed && let Ok(tag) = HeaderValue::try_from(compressed) {
         headers.insert(header::ETAG, tag);
     }

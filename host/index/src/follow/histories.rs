@@ -57,5 +57,6 @@ fn indexed(History { progress, entries }: History) -> Option<Indexed> {
         asked,
         entries,
     });
-    Some(Indexed { through: through.number, hash: through.hash, markets: markets.collect() })
+    let is_checked = progress.checked.unchecked == 0;
+    Some(Indexed { through: through.number, hash: through.hash, is_checked, markets: markets.collect() })
 }

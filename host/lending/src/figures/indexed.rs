@@ -24,6 +24,8 @@ pub struct Indexed {
     /// The index's last block, which was final when it was read.
     pub through: u64,
     pub hash: B256,
+    /// Whether all its logs were compared with another endpoint, or with the blooms of the blocks.
+    pub is_checked: bool,
     pub markets: Vec<IndexedMarket>,
 }
 
