@@ -1,5 +1,5 @@
-//! One sweep: the watches that are due, evaluated together: their wallets are read at one block of each chain with shared requests,
-//! and each watch's new state is stored in one write with its events.
+//! One sweep: the watches that are due, evaluated together. Their wallets are read at one block of each chain with
+//! shared requests, and each watch's new state is stored in one write with its events.
 
 use std::{collections::HashMap, time::Duration};
 

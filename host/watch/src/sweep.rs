@@ -1,5 +1,5 @@
-//! What is read in a sweep, for the watches that are due: their wallets at one block of each chain, what became of the blocks of earlier
-//! events, and the scores that triggers need.
+//! What is read in a sweep, for the watches that are due: their wallets at one block of each chain, what became of the
+//! blocks of earlier events, and the scores that triggers need.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map},

@@ -304,7 +304,8 @@ impl Watches {
     }
 
     /// Creates the watch that a settled payment buys for the request with this digest, in the write that spends the
-    /// payment. It may be one more than `watches.max`: it is paid. `None` if the payment has bought something meanwhile.
+    /// payment. It may be one more than `watches.max`: it is paid. `None` if the payment has bought something
+    /// meanwhile.
     ///
     /// # Errors
     /// [`WatchError`].

@@ -122,8 +122,8 @@ impl Order {
 ///
 /// If the server sells watches by x402, a request without a key is answered with 402 and the terms, and the response to
 /// a payment has `token`: as a bearer token it alone manages this watch, at the paths below `/{watch_id}`. The same
-/// request with the same `Idempotency-Key`, and the same payment or another one, returns the same watch and token within
-/// a day, and nothing more is paid.
+/// request with the same `Idempotency-Key`, and the same payment or another one, returns the same watch and token
+/// within a day, and nothing more is paid.
 #[utoipa::path(
     post, path = "/api/v2/watches", tag = "watches", operation_id = "add_watch",
     params(Buyer, PayersSecret),

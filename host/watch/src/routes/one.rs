@@ -75,8 +75,8 @@ pub(crate) async fn get(
 
 /// Changes a watch. Of a watch in a group only `paused` and `label`; its group has the rest.
 ///
-/// The response has `secret` only if `rotate_secret` made a new one. A watch that was paid for by x402 ends with its term
-/// at the latest.
+/// The response has `secret` only if `rotate_secret` made a new one. A watch that was paid for by x402 ends with its
+/// term at the latest.
 #[utoipa::path(
     patch, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "change_watch",
     params(WatchPath), request_body = ChangeBody,
