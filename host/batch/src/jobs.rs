@@ -131,8 +131,8 @@ impl Jobs {
         Ok(jobs)
     }
 
-    /// Pauses a job, or resumes it with the units that its key may spend now. A finished job with unread rows reads them
-    /// again.
+    /// Pauses a job, or resumes it with the units that its key may spend now. A finished job with unread rows reads
+    /// them again.
     ///
     /// # Errors
     /// [`JobError`].

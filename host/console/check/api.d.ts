@@ -8,6 +8,7 @@ export interface Answers {
     "post admin/backup": Backup;
     "get admin/keys": Keys;
     "post admin/keys": MintedKey;
+    "patch admin/keys/{name}": Key;
     "post admin/models": ModelReference;
     "post admin/models/check": Check;
     "get admin/models/drift": InputDrift;
@@ -82,6 +83,7 @@ export interface Answers {
 /** The JSON that an operation takes. */
 export interface Requests {
     "post admin/keys": NewKey;
+    "patch admin/keys/{name}": KeyChange;
     "put admin/models/{kind}/challengers": SeveralVersions;
     "put admin/models/{kind}/champion": OneVersion;
     "post admin/models/{kind}/rollback": RollBack;
@@ -612,6 +614,10 @@ export interface components {
             source: string;
             units?: number | null;
             used?: number | null;
+        };
+        KeyChange: {
+            rate?: number | null;
+            units?: number | null;
         };
         KeyPin: {
             key: string;
@@ -1706,6 +1712,7 @@ export type InputDrift = components['schemas']['InputDrift'];
 export type InputShift = components['schemas']['InputShift'];
 export type InputWeek = components['schemas']['InputWeek'];
 export type Key = components['schemas']['Key'];
+export type KeyChange = components['schemas']['KeyChange'];
 export type KeyPin = components['schemas']['KeyPin'];
 export type Keys = components['schemas']['Keys'];
 export type LadderRung = components['schemas']['LadderRung'];

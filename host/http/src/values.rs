@@ -2,6 +2,8 @@
 
 mod money;
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -29,9 +31,15 @@ impl Moment {
     }
 }
 
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.format("%Y-%m-%dT%H:%M:%SZ").fmt(f)
+    }
+}
+
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0.format("%Y-%m-%dT%H:%M:%SZ"))
+        serializer.collect_str(self)
     }
 }
 

@@ -62,8 +62,8 @@ pub struct KnownHistory {
     pub is_blank: bool,
     /// Whether the index has an event.
     pub is_indexed: bool,
-    /// Whether not only one endpoint tells which logs there are: there is another one, an explorer, or an index whose logs
-    /// were compared with those of another endpoint or with the blocks' headers.
+    /// Whether not only one endpoint tells which logs there are: there is another one, an explorer, or an index whose
+    /// logs were compared with those of another endpoint or with the blocks' headers.
     pub is_checked: bool,
     /// Whether an index runs, from which a later read may begin.
     pub has_index: bool,

@@ -7,7 +7,8 @@ use assay_domain::{
 };
 use assay_registry::{MockPool, MockPosition, MockReport};
 
-use crate::report::THRESHOLD;
+/// The liquidation threshold of mock collateral.
+pub(crate) const THRESHOLD: f64 = 0.8;
 
 /// The features of `mock` at `as_of`, in Unix seconds.
 pub(crate) fn features(mock: &MockReport, as_of: u64) -> Features {

@@ -16,10 +16,12 @@ use assay_report::{
 use assay_rollout::Scored;
 use assay_score::{NotScored, ScoringError};
 
-use crate::{condition::Reading, features::features};
+use crate::{
+    condition::Reading,
+    features::{THRESHOLD, features},
+};
 
-/// The liquidation threshold of mock collateral, and its price in dollars.
-pub(crate) const THRESHOLD: f64 = 0.8;
+/// The price of mock collateral in dollars.
 const ETHER_USD: f64 = 2_000.0;
 /// The decimals of mock amounts.
 const DECIMALS: u8 = 6;

@@ -168,7 +168,8 @@ mod tests {
                 let successes = responses.filter(|(status, _)| status.starts_with('2'));
                 for (kind, content) in successes.flat_map(|(_, response)| response["content"].as_object()).flatten() {
                     assert!(
-                        matches!(&**kind, "application/wasm" | "application/x-tar") || !content["example"].is_null(),
+                        matches!(&**kind, "application/wasm" | "application/octet-stream")
+                            || !content["example"].is_null(),
                         "{path}: {kind}"
                     );
                 }

@@ -8,9 +8,8 @@ use chrono::{TimeDelta, Utc};
 use crate::{
     event::Told,
     evidence::Fields,
-    past,
     records::{self, Ended, EventRecord, StateRecord},
-    series::{Round, TriggerState},
+    series::{Round, TriggerState, past},
     sweep::SweepReading,
     told::{EndedEvent, MovedEvent, TestEvent},
     watches::{Watch, WatchesInner},

@@ -29,11 +29,6 @@ pub(crate) struct Told<'a> {
     pub now: Time,
 }
 
-/// The time in the form of all bodies.
-pub(crate) fn moment(at: Time) -> String {
-    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
 impl Told<'_> {
     pub(crate) fn source(&self, seq: u64) -> Source {
         Source::new(self.watch, self.address, seq)
@@ -101,7 +96,7 @@ impl Told<'_> {
 impl EventRecord {
     /// The body of the event: that of Standard Webhooks.
     pub(crate) fn body(&self) -> Value {
-        json!({ "type": self.kind, "timestamp": moment(self.at), "data": self.data })
+        json!({ "type": self.kind, "timestamp": Moment(self.at), "data": self.data })
     }
 
     /// Leaves out what only explains the event, the largest first, while its body is not below [`MOST_BYTES`].

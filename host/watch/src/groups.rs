@@ -7,15 +7,13 @@ use futures::{StreamExt as _, stream};
 use uuid::Uuid;
 
 use crate::{
-    records::{self, MEMBERS, OWN_GROUPS, RequestRecord, Role, WatchRecord, requested},
+    records::{self, MEMBERS, NO_LIMIT, OWN_GROUPS, RequestRecord, Role, WatchRecord, requested},
     watches::{NewWatch, Watch, WatchError, Watches},
 };
 use assay_store::{Batch, Revision, StoreError};
 
 /// Watches of a group that are removed at the same time.
 const TOGETHER: usize = 16;
-/// A count that is never reached.
-pub(crate) const NO_LIMIT: u64 = 1 << 53;
 
 /// A wallet to add to a group.
 #[derive(Debug, Clone)]

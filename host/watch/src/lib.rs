@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`trigger`], [`market`] | the measures and bounds of a watch |
 //! | [`reading`], `measures` | a value that was read, with its blocks; from a snapshot to such values |
-//! | [`series`], `past`, `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; its writes |
+//! | [`series`], `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; its writes |
 //! | `pace` | how long a watch can wait for its next evaluation |
 //! | `sweep`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
@@ -34,7 +34,6 @@ mod load;
 pub mod market;
 mod measures;
 mod pace;
-mod past;
 mod portfolio;
 pub mod reading;
 mod records;

@@ -8,7 +8,12 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::{exposure::Exposure, past::PastEvent, secret::WebhookSecret, series::TriggerState, trigger::Trigger};
+use crate::{
+    exposure::Exposure,
+    secret::WebhookSecret,
+    series::{PastEvent, TriggerState},
+    trigger::Trigger,
+};
 use assay_domain::{Address, Time};
 use assay_store::{Batch, Family, Key, Revision, StoreError};
 
@@ -290,6 +295,9 @@ impl StateRecord {
         if *self == Self::default() { Ok(Revision::ABSENT) } else { Revision::of(&state(id), self) }
     }
 }
+
+/// A count that is never reached.
+pub(crate) const NO_LIMIT: u64 = 1 << 53;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    event::moment,
     records::{self, AttemptRecord, EventRecord, WatchRecord, event_id},
     schedule::Outcome,
     secret::{challenge, signatures},
@@ -17,6 +16,7 @@ use crate::{
 };
 use assay_domain::Time;
 use assay_evm::guarded::{Barred, Reply};
+use assay_http::values::Moment;
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -92,7 +92,7 @@ impl WatchesInner {
     async fn verify(&self, watch: &WatchRecord, url: &str) -> (Outcome, String) {
         let Ok(challenge) = challenge() else { return (Outcome::Failed(None), "no randomness".to_owned()) };
         let data = VerifyEvent { watch_id: watch.id.to_string(), challenge: challenge.clone() };
-        let body = json!({ "type": "watch.verify", "timestamp": moment(Utc::now()), "data": data });
+        let body = json!({ "type": "watch.verify", "timestamp": Moment(Utc::now()), "data": data });
         let answer = self.post(watch, url, (&format!("verify_{challenge}"), "watch.verify", &body)).await;
         let returned = answer.as_ref().is_ok_and(|reply| returns(&reply.body, &challenge));
         match judged(&answer) {

@@ -6,16 +6,18 @@
 //! - An event of a block that a reorganisation removed is retracted, unless the new chain shows the same. The events
 //!   of a state that was replaced, by other bounds or another address, are retracted in any case.
 
+pub(crate) mod past;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    past::PastEvent,
     reading::{Liquidated, Reading, Readings, Sample},
     trigger::{Measure, Trigger, range_rank},
 };
 use assay_domain::{B256, ChainId, ReadBlock, Score, Time};
+pub(crate) use past::PastEvent;
 
 /// Points by which a score must enter the range that it left last before that is told: scores at an edge flap.
 const MARGIN: u32 = 5;

@@ -8,12 +8,10 @@ use uuid::Uuid;
 
 use crate::{
     config,
-    event::moment,
-    groups::NO_LIMIT,
     market::MarketName,
     records::{
-        self, Course, DeliveryRecord, EVENTS, EventRecord, OWN, RequestRecord, Role, StateRecord, WatchRecord,
-        requested,
+        self, Course, DeliveryRecord, EVENTS, EventRecord, NO_LIMIT, OWN, RequestRecord, Role, StateRecord,
+        WatchRecord, requested,
     },
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
@@ -21,6 +19,7 @@ use crate::{
 use assay_access::Access;
 use assay_domain::{B256, ChainId, PaymentId, Time};
 use assay_evm::guarded::Guarded;
+use assay_http::values::Moment;
 use assay_payment::spend;
 use assay_rollout::cards::Cards;
 use assay_score::{Ask, Scoring, attestation::Attestor};
@@ -179,7 +178,7 @@ pub(crate) enum WatchError {
     NotYet(u64),
     #[error("The events before number {before} are not kept any more; replay later ones")]
     NotKept { before: u64 },
-    #[error("The watch is paid until {}; pay for another one", moment(*.0))]
+    #[error("The watch is paid until {}; pay for another one", Moment(*.0))]
     PaidUntil(Time),
     #[error("The watch was changed at the same time; try again")]
     Contended,

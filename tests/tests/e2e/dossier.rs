@@ -96,7 +96,7 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
         let path = "/api/v2/admin/models/credit/1.1/dossier?tier=low";
         let response = service.keyed().request(reqwest::Method::GET, path).send().await.expect("the server answers");
         assert_eq!(response.status(), 200);
-        assert_eq!(response.headers()["content-type"], "application/x-tar");
+        assert_eq!(response.headers()["content-type"], "application/octet-stream");
         assert!(response.headers()["content-disposition"].to_str().expect("text").contains("credit-1.1.tar"));
         put("button.tar", &response.bytes().await.expect("the archive"));
         let verified = assay(desk.path(), &["verify", "button.tar", "--signer", &attester]);

@@ -119,8 +119,8 @@ fn a_block_for_the_file_is_one_that_it_takes() {
     assert!(block.contains("scopes = [\"read\"]\nrate = 0"), "{out}");
     std::fs::write(&config, format!("[[access.keys]]{block}")).expect("the configuration");
     let checked = Command::new(binary()).args(["check-config", "--config"]).arg(&config).output().expect("assay runs");
-    let said = String::from_utf8(checked.stdout).expect("text");
-    assert!(checked.status.success() && said.contains("first (read; unmetered; without a rate)"), "{said}");
+    let [said, wrong] = [checked.stdout, checked.stderr].map(|text| String::from_utf8(text).expect("text"));
+    assert!(checked.status.success() && said.contains("first (read; unmetered; without a rate)"), "{said}{wrong}");
 }
 
 #[tokio::test]

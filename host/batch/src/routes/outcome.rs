@@ -36,8 +36,8 @@ impl<S: Send + Sync> FromRequestParts<S> for FormatQuery {
     }
 }
 
-/// The rows of a batch job, in the order in which they were sent; free. While a job is paused, rows that it has not looked
-/// at are `unread`.
+/// The rows of a batch job, in the order in which they were sent; free. While a job is paused, rows that it has not
+/// looked at are `unread`.
 ///
 /// In CSV and Parquet your own columns come first; a column of the server with a name that you use begins with
 /// `assay_`. In CSV, a text that a spreadsheet would compute begins with an apostrophe.

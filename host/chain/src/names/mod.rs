@@ -107,19 +107,19 @@ impl NameResolvers {
 
     async fn look_up(&self, name: &Name) -> Result<Option<Address>, NameError> {
         let look = async {
+            let mut answer = Err(NameError::NotConfigured);
             for registry in self.registries.iter().filter(|registry| registry.covers(name)) {
                 match registry.address(name).await {
                     Ok(Some(found)) => return Ok(found),
                     // A chain without that registry, such as a local one: the next registry is asked.
-                    Ok(None) => {}
+                    Ok(None) => answer = Ok(None),
                     Err(why) => {
                         tracing::warn!(chain = registry.config.chain, %why, "a name cannot be resolved");
                         return Err(NameError::Unreadable);
                     }
                 }
             }
-            // None was asked, so nobody said that the name has no address.
-            Err(NameError::NotConfigured)
+            answer
         };
         tokio::time::timeout(limits::NAME, look).await.unwrap_or(Err(NameError::Unreadable))
     }

@@ -203,7 +203,8 @@ impl ChainOverview {
         let (last, others) = self.endpoints.split_last()?;
         let fault = last.fault.as_ref().filter(|_| others.iter().all(|endpoint| endpoint.fault.is_some()))?;
         Some(format!(
-            "no endpoint answers ({}: {fault}), so what needs this chain answers 502 or is provisional; check chains.rpc",
+            "no endpoint answers ({}: {fault}), so what needs this chain answers 502 or is provisional; check \
+             chains.rpc",
             last.host
         ))
     }

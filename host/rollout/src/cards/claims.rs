@@ -1,14 +1,7 @@
 //! The claims of a card: how often wallets of one population have an outcome, by range.
 
-use std::path::Path;
-
-use assay_domain::{Claim, ClaimVerdict, Claims, Digest, ModelInfo, Population, Rate, stats::Interval};
+use assay_domain::{Claim, ClaimVerdict, Claims, ModelInfo, Population, Rate, stats::Interval};
 use serde::Deserialize;
-
-use super::{
-    CardError,
-    file::{CardFile, card, path},
-};
 
 /// A test with fewer wallets shows nothing.
 const ENOUGH: u64 = 50;
@@ -54,31 +47,9 @@ pub(super) struct Tested {
     high: f64,
 }
 
-/// The claims of a model, by population and horizon: those of its card, otherwise that of its component.
-///
-/// # Errors
-/// [`CardError`], also if a claim of the component is not in the card.
-pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Vec<Claim>, CardError> {
-    let stated = match card(shelf, info, digest, packed)? {
-        Some(card) => card.claims(info, &path(shelf, info.kind, &info.version))?,
-        None => Vec::new(),
-    };
-    Ok(if stated.is_empty() { in_words(info) } else { stated })
-}
-
-/// The claims of a model that are not shown to hold, in a sentence; `None` if it claims nothing, or if every rate holds
-/// on records that it was not measured on, by the rule of a backtest. A test with fewer than 50 wallets shows nothing.
-///
-/// # Errors
-/// As [`claims`].
-pub fn doubts(
-    shelf: &Path,
-    info: &ModelInfo,
-    digest: Digest,
-    packed: Option<&str>,
-) -> Result<Option<String>, CardError> {
-    let claims = claims(shelf, info, digest, packed)?;
-    let stated = card(shelf, info, digest, packed)?.map(|card| card.claim).unwrap_or_default();
+/// The rates of `claims` that are not shown to hold, in words: by the tests beside them in the card, each with at least 50
+/// wallets.
+pub(super) fn not_shown(claims: &[Claim], stated: &[CardClaims]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, claim) in claims.iter().enumerate() {
         let tested = stated.get(index).map(|stated| &stated.tested[..]).unwrap_or_default();
@@ -93,8 +64,7 @@ pub fn doubts(
             }
         }
     }
-    let words = |found: Vec<_>| format!("its card does not show that its claims hold ({})", found.join("; "));
-    Ok((!found.is_empty()).then(|| words(found)))
+    found
 }
 
 /// The verdict on a rate: it fails if one test fails, and holds if none fails and one holds.
@@ -118,22 +88,22 @@ pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
         .collect()
 }
 
-impl CardFile {
-    fn claims(&self, info: &ModelInfo, path: &Path) -> Result<Vec<Claim>, CardError> {
-        let bad = |reason: String| CardError::BadClaim { path: path.to_owned(), reason };
-        let claims: Vec<Claim> = self.claim.iter().map(CardClaims::checked).collect::<Result<_, _>>().map_err(bad)?;
-        // A card that states populations states that of the component too, with the same rates.
-        let says = |own: &Claims, claim: &Claim| {
-            let Claims { outcome, horizon_days, rates, .. } = &claim.claims;
-            (outcome, horizon_days, rates) == (&own.outcome, &own.horizon_days, &own.rates)
-        };
-        match &info.claims {
-            Some(own) if !claims.is_empty() && !claims.iter().any(|claim| says(own, claim)) => Err(bad(format!(
-                "none has the outcome, the horizon and the rates that the component claims ({} within {} days)",
-                own.outcome, own.horizon_days
-            ))),
-            _ => Ok(claims),
-        }
+/// The claims of a card, which state that of the component too, with the same rates.
+///
+/// # Errors
+/// The first problem.
+pub(super) fn checked(stated: &[CardClaims], info: &ModelInfo) -> Result<Vec<Claim>, String> {
+    let claims: Vec<Claim> = stated.iter().map(CardClaims::checked).collect::<Result<_, _>>()?;
+    let says = |own: &Claims, claim: &Claim| {
+        let Claims { outcome, horizon_days, rates, .. } = &claim.claims;
+        (outcome, horizon_days, rates) == (&own.outcome, &own.horizon_days, &own.rates)
+    };
+    match &info.claims {
+        Some(own) if !claims.is_empty() && !claims.iter().any(|claim| says(own, claim)) => Err(format!(
+            "none has the outcome, the horizon and the rates that the component claims ({} within {} days)",
+            own.outcome, own.horizon_days
+        )),
+        _ => Ok(claims),
     }
 }
 
@@ -169,12 +139,14 @@ impl CardClaims {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, path::Path};
 
     use assay_domain::ModelKind;
     use config::{Config, File, FileFormat};
 
     use super::*;
+    use crate::cards::{claims, doubts, file::card};
+    use assay_domain::Digest;
 
     /// The rates of the card of 1.3 are those that its fit measured.
     #[test]

@@ -11,7 +11,11 @@ use assay_registry::LARGEST_CARD;
 use config::{Config, File, FileFormat};
 use serde::Deserialize;
 
-use super::{CardError, claims::CardClaims, inputs::CardInput};
+use super::{
+    CardError,
+    claims::CardClaims,
+    inputs::{self, CardInput},
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,7 +61,7 @@ pub fn check(text: &str) -> Result<(), String> {
     }
     let card = parse(text)?;
     card.codes()?;
-    card.inputs()?;
+    inputs::checked(&card.input)?;
     match card.sha256 {
         Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
         None => Ok(()),

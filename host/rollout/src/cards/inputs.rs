@@ -1,21 +1,15 @@
 //! The inputs of a model: those that its card states, with the table of its training in bins, or else the figures of a
 //! wallet that it reads.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use assay_author::Matrix;
 use assay_domain::{
-    Digest, ModelInfo,
+    ModelInfo,
     features::{FIGURES, Features, figures},
     stats::Bins,
 };
 use serde::Deserialize;
-
-use super::{
-    CardError,
-    file::{CardFile, card, path},
-    page::table,
-};
 
 /// The longest name of an input, which is a label of metrics.
 const LONGEST: usize = 64;
@@ -24,11 +18,11 @@ const LONGEST: usize = 64;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CardInput {
-    name: String,
+    pub name: String,
     /// An expression of the feature language.
-    is: String,
+    pub is: String,
     /// Of the table that the model was trained on.
-    training: Option<Bins>,
+    pub training: Option<Bins>,
 }
 
 /// The inputs of a model.
@@ -51,21 +45,6 @@ enum InputSource {
     Card(Matrix),
     /// Their places in the list of all figures.
     Figures(Vec<usize>),
-}
-
-/// The inputs of a model.
-///
-/// # Errors
-/// [`CardError`].
-pub fn inputs(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<ModelInputs, CardError> {
-    let stated = match card(shelf, info, digest, packed)? {
-        Some(card) => card.inputs().map_err(|reason| {
-            let path = path(shelf, info.kind, &info.version);
-            CardError::BadInput { path, reason }
-        })?,
-        None => None,
-    };
-    Ok(stated.unwrap_or_else(|| ModelInputs::read_by(info)))
 }
 
 impl ModelInputs {
@@ -99,54 +78,37 @@ impl ModelInputs {
     }
 }
 
-impl CardFile {
-    /// The inputs, if the card states any.
-    ///
-    /// # Errors
-    /// The first problem.
-    pub(super) fn inputs(&self) -> Result<Option<ModelInputs>, String> {
-        if self.input.is_empty() {
-            return Ok(None);
-        }
-        let mut names = BTreeSet::new();
-        for CardInput { name, training, .. } in &self.input {
-            if name.is_empty() || name.len() > LONGEST {
-                return Err(format!("the name of an input has 1 to {LONGEST} bytes, and one is {name:?}"));
-            }
-            if !names.insert(name) {
-                return Err(format!("there are two inputs {name:?}"));
-            }
-            if let Some(bins) = training {
-                bins.check().map_err(|why| format!("input {name}: the bins of its training are wrong: {why}"))?;
-            }
-        }
-        let matrix = Matrix::of_card(self.input.iter().map(|input| (input.name.as_str(), input.is.as_str())))?;
-        let input = |input: &CardInput| ModelInput { name: input.name.clone(), training: input.training.clone() };
-        Ok(Some(ModelInputs { inputs: self.input.iter().map(input).collect(), source: InputSource::Card(matrix) }))
+/// The inputs that a card states; `None` if it states none.
+///
+/// # Errors
+/// The first problem.
+pub(super) fn checked(stated: &[CardInput]) -> Result<Option<ModelInputs>, String> {
+    if stated.is_empty() {
+        return Ok(None);
     }
-
-    pub(super) fn render_inputs(&self, page: &mut String) {
-        if self.input.is_empty() {
-            return;
+    let mut names = BTreeSet::new();
+    for CardInput { name, training, .. } in stated {
+        if name.is_empty() || name.len() > LONGEST {
+            return Err(format!("the name of an input has 1 to {LONGEST} bytes, and one is {name:?}"));
         }
-        page.push_str("## Inputs\n\n");
-        let head = ["Input", "Expression", "Training wallets", "Of these absent"].map(str::to_owned);
-        let row = |CardInput { name, is, training }: &CardInput| {
-            let wallets = training.as_ref().map_or("not stated".to_owned(), |bins| bins.count().to_string());
-            let absent = training.as_ref().and_then(Bins::missing);
-            let absent = absent.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0));
-            vec![name.clone(), format!("`{is}`"), wallets, absent]
-        };
-        table(page, &head, &self.input.iter().map(row).collect::<Vec<_>>());
+        if !names.insert(name) {
+            return Err(format!("there are two inputs {name:?}"));
+        }
+        if let Some(bins) = training {
+            bins.check().map_err(|why| format!("input {name}: the bins of its training are wrong: {why}"))?;
+        }
     }
+    let matrix = Matrix::of_card(stated.iter().map(|input| (input.name.as_str(), input.is.as_str())))?;
+    let input = |input: &CardInput| ModelInput { name: input.name.clone(), training: input.training.clone() };
+    Ok(Some(ModelInputs { inputs: stated.iter().map(input).collect(), source: InputSource::Card(matrix) }))
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_domain::ModelKind;
+    use assay_domain::{Digest, ModelKind};
 
     use super::*;
-    use crate::cards::{check, markdown};
+    use crate::cards::{check, inputs, markdown};
 
     const CARD: &str = "[[input]]\nname = \"loans\"\nis = \"sum(markets.borrow)\"\ntraining = { absent = 1, zero = 0, \
                         edges = [0.0, 2.5], counts = [0, 5, 4] }\n[[input]]\nname = \"age\"\nis = \

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `file` | the text of a card, and where it is |
 //! | `claims`, `reasons`, `inputs` | what it says: rates of outcomes, reason codes, and the inputs of the model |
+//! | `stated` | what the card of a model states, read from the shelf or the component |
 //! | `page` | the page |
 //! | `kept` | the cards of models in service, for answers |
 
@@ -15,17 +16,19 @@ mod inputs;
 mod kept;
 mod page;
 mod reasons;
+mod stated;
 
 use std::path::PathBuf;
 
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
-pub use claims::{claims, doubts, in_words};
+pub use claims::in_words;
 pub use file::{check, path};
-pub use inputs::{ModelInputs, inputs};
+pub use inputs::ModelInputs;
 pub use kept::{Cards, Described};
 pub use page::markdown;
 pub use reasons::codes;
+pub use stated::{claims, doubts, inputs};
 
 /// Why a card cannot be shown.
 #[derive(Debug, thiserror::Error)]

@@ -2,11 +2,13 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use assay_domain::{Claim, Digest, ModelInfo, Rate};
+use assay_domain::{Claim, Digest, ModelInfo, Rate, stats::Bins};
 
 use super::{
-    CardError, claims,
+    CardError,
     file::{CardFile, Section, card},
+    inputs::CardInput,
+    stated::claims,
 };
 
 /// The card as Markdown: that of the shelf or, without one, the `packed` one; `None` if the model has neither.
@@ -39,7 +41,7 @@ fn render(card: &CardFile, claims: &[Claim], info: &ModelInfo, digest: Digest) -
         table(&mut page, head, rows);
     }
     card.render_reasons(&mut page);
-    card.render_inputs(&mut page);
+    inputs(&mut page, &card.input);
     page
 }
 
@@ -63,6 +65,21 @@ fn claimed(page: &mut String, claims: &[Claim]) {
         let head = ["Range", "Share", "95 % interval"].map(str::to_owned);
         table(page, &head, &claims.rates.iter().map(row).collect::<Vec<_>>());
     }
+}
+
+fn inputs(page: &mut String, inputs: &[CardInput]) {
+    if inputs.is_empty() {
+        return;
+    }
+    page.push_str("## Inputs\n\n");
+    let head = ["Input", "Expression", "Training wallets", "Of these absent"].map(str::to_owned);
+    let row = |CardInput { name, is, training }: &CardInput| {
+        let wallets = training.as_ref().map_or("not stated".to_owned(), |bins| bins.count().to_string());
+        let absent = training.as_ref().and_then(Bins::missing);
+        let absent = absent.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0));
+        vec![name.clone(), format!("`{is}`"), wallets, absent]
+    };
+    table(page, &head, &inputs.iter().map(row).collect::<Vec<_>>());
 }
 
 pub(super) fn table(page: &mut String, head: &[String], rows: &[Vec<String>]) {

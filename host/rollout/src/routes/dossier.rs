@@ -70,7 +70,7 @@ pub(crate) struct Archive(Vec<u8>);
     get, path = "/api/v2/admin/models/{kind}/{version}/dossier", tag = "admin", operation_id = "get_model_dossier",
     params(KindPath, VersionPath, TierQuery),
     responses(
-        (status = 200, description = "The pack, a tar", body = inline(Archive), content_type = "application/x-tar"),
+        (status = 200, description = "The pack, a tar", body = inline(Archive), content_type = "application/octet-stream"),
         responses::NoComponent, responses::Unsigned, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
@@ -116,7 +116,7 @@ pub(crate) async fn get(
     let signed = blocking(move || pack.sign(&model, digest.to_string(), key.expose(), now)).await;
     let signed = signed.map_err(|why| ApiError::internal("attestation", why))?;
     let name = format!("attachment; filename=\"{kind}-{version}.tar\"");
-    let headers = [(header::CONTENT_TYPE, "application/x-tar".to_owned()), (header::CONTENT_DISPOSITION, name)];
+    let headers = [(header::CONTENT_TYPE, "application/octet-stream".to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, signed.archive).into_response())
 }
 

@@ -21,6 +21,11 @@ struct Fault {
 enum Repair {
     /// Another value at the key.
     Replace,
+    /// Values for the fields that the table at the key lacks.
+    Fill {
+        table: String,
+        fields: Vec<String>,
+    },
     Remove,
     /// The loader did not say where.
     Unknown,
@@ -38,6 +43,11 @@ pub(super) trait Form: DeserializeOwned {
     const SHOWN: &str;
     /// Choices that a message lists.
     const LISTED: usize;
+
+    /// A value for a field that a table of a list lacks.
+    fn stand_in(_field: &str) -> Option<ValueKind> {
+        None
+    }
 }
 
 /// The file as far as it can be read, and every fault. Faulty values are replaced by others; `defaults` has some that
@@ -58,6 +68,7 @@ pub(super) fn read<T: Form>(mut values: Values, defaults: &Value) -> (Option<T>,
         let is_repaired = match repair {
             Repair::Unknown => false,
             Repair::Remove => remove(&mut values.cache, &path),
+            Repair::Fill { table, fields } => fill::<T>(&mut values.cache, &table, &fields),
             // The fields of a table are read in any order, so the same key may fail again after others.
             Repair::Replace => replace(&mut values.cache, &path, defaults, *nth),
         };
@@ -67,6 +78,15 @@ pub(super) fn read<T: Form>(mut values: Values, defaults: &Value) -> (Option<T>,
         }
     }
     (None, all(problems))
+}
+
+/// Sets the fields that a table lacks; false if one of them has no stand-in.
+fn fill<T: Form>(root: &mut Value, table: &str, fields: &[String]) -> bool {
+    let mut set_all = fields.iter().map(|field| {
+        let path = steps(&format!("{table}.{field}"));
+        T::stand_in(field).is_some_and(|kind| set(root, &path, kind))
+    });
+    set_all.all(|is_set| is_set)
 }
 
 /// Puts the `nth` of some values at `path`; false after the last.
@@ -106,6 +126,10 @@ impl Fault {
             // The loader names such a field by its whole path.
             let key = if name.contains(['.', '[']) { words::dotted(&name) } else { under(&name) };
             return Self { repair: Repair::Replace, problem: Problem { key, what: "missing".into() } };
+        }
+        if let Some((table, fields, what)) = lacking(&message) {
+            let key = format!("{table}.{}", fields.first().map_or("", String::as_str));
+            return Self { problem: Problem { key, what }, repair: Repair::Fill { table, fields } };
         }
         let Some(key) = at else {
             return Self { problem: Problem { key: "configuration".into(), what: message }, repair: Repair::Unknown };
@@ -163,6 +187,14 @@ fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
     let rest = message.strip_prefix("unknown field `")?;
     let (name, choices) = rest.split_once('`')?;
     Some((name.to_owned(), choices_in(choices)))
+}
+
+/// The table, the fields that it lacks, and the sentence, of a message such as `chains[0] (id 5) lacks name, rpc: …`.
+fn lacking(message: &str) -> Option<(String, Vec<String>, String)> {
+    let (table, what) = message.lines().next()?.split_once(' ')?;
+    let (_, fields) = what.split_once(" lacks ")?;
+    let fields = fields.split(':').next()?.split(", ").map(str::to_owned).collect();
+    table.ends_with(']').then(|| (table.to_owned(), fields, what.to_owned()))
 }
 
 /// The names in backquotes of an error of serde.

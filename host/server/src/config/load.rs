@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Environment, File, FileFormat, Value};
+use config::{Environment, File, FileFormat, Value, ValueKind};
 
 use super::{
     Config, Problem,
@@ -37,18 +37,20 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
     let mut builder = config::Config::builder().add_source(embedded.to_vec());
     let defaults = builder.clone().build().map_err(|error| malformed(&error))?;
     let fallback = Path::new("assay.toml");
-    let mut places = Places::nowhere();
+    let (mut places, mut beyond) = (Places::nowhere(), Vec::new());
     if let Some(path) = file.or_else(|| fallback.exists().then_some(fallback)) {
         let text =
             std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-        places = Places::of(path, &text).map_err(ConfigError::Problems)?;
-        builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
+        let read = Places::of(path, &text).map_err(ConfigError::Problems)?;
+        builder = builder.add_source(File::from_str(&read.text, FileFormat::Toml));
+        (places, beyond) = (read.places, read.beyond);
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
     let values = builder.add_source(environment).build().map_err(|error| malformed(&error))?;
     let mistyped = checksums(&values.cache);
     let (config, mut problems) = faults::read::<Config>(values, &defaults.cache);
     problems.extend(mistyped);
+    problems.append(&mut beyond);
     if let Some(mut config) = config {
         if config.reading.index_path.as_os_str().is_empty() {
             config.reading.index_path = config.store.path.with_file_name("index");
@@ -68,24 +70,36 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
 pub fn scenarios(file: &Path) -> Result<Vec<Scripted>, ConfigError> {
     let unreadable = |error| ConfigError::Unreadable { path: file.to_owned(), error };
     let text = std::fs::read_to_string(file).map_err(unreadable)?;
-    let places = Places::of(file, &text).map_err(ConfigError::Problems)?;
-    let built = config::Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build();
+    let read = Places::of(file, &text).map_err(ConfigError::Problems)?;
+    let built = config::Config::builder().add_source(File::from_str(&read.text, FileFormat::Toml)).build();
     let values = built.map_err(|error| malformed(&error))?;
     let mistyped = checksums(&values.cache);
     let (scenarios, mut problems) = faults::read::<ScenarioFile>(values, &Value::default());
     problems.extend(mistyped);
+    problems.extend(read.beyond);
     if let Some(scenarios) = scenarios {
         problems = judged(problems, scenarios.problems().into_vec());
         if problems.is_empty() {
             return Ok(scenarios.scripted());
         }
     }
-    Err(ConfigError::Problems(placed(problems, &places)))
+    Err(ConfigError::Problems(placed(problems, &read.places)))
 }
 
 impl Form for Config {
     const SHOWN: &str = "`assay config defaults`";
     const LISTED: usize = 8;
+
+    fn stand_in(field: &str) -> Option<ValueKind> {
+        let text = |text: &str| ValueKind::String(text.to_owned());
+        Some(match field {
+            "name" | "native.symbol" => text("x"),
+            "rpc" => ValueKind::Array(vec![Value::new(None, text("http://x"))]),
+            "finality" => ValueKind::I64(1),
+            "native" => ValueKind::Table([("symbol".to_owned(), Value::new(None, text("x")))].into_iter().collect()),
+            _ => return None,
+        })
+    }
 }
 
 impl Form for ScenarioFile {
@@ -98,13 +112,15 @@ fn malformed(error: &config::ConfigError) -> ConfigError {
     ConfigError::Problems(vec![Problem { key: "configuration".to_owned(), what }])
 }
 
-/// The faults of form and those of `values`. A value that was replaced is not judged, nor what it is in.
+/// The faults of form and those of `values`. A value that was replaced is not judged, nor the table that it is in.
 fn judged(mut faults: Vec<Problem>, values: Vec<Problem>) -> Vec<Problem> {
     let is_in = |one: &str, other: &str| {
         one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     let replaced: Vec<String> = faults.iter().map(|problem| problem.key.clone()).collect();
-    let is_judged = |one: &Problem| replaced.iter().all(|key| !is_in(key, &one.key) && !is_in(&one.key, key));
+    let is_list_of = |list: &str, key: &str| key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
+    let hides = |key: &String, one: &str| is_in(one, key) || (is_in(key, one) && !is_list_of(one, key));
+    let is_judged = |one: &Problem| !replaced.iter().any(|key| hides(key, &one.key));
     faults.extend(values.into_iter().filter(is_judged));
     faults
 }
@@ -222,6 +238,26 @@ mod tests {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(error.starts_with("configuration has 10 problem(s)"), "{error}");
+    }
+
+    #[test]
+    fn neither_a_chain_that_lacks_its_name_nor_a_number_beyond_any_hides_another_problem() {
+        let text = "[http]\nmax_requests = 1e400\nmax_addresses = 99999999999999999999\n[[chains]]\nid = 31337\n\
+                    rpc = [\"http://x\"]\n[[chains]]\nid = 31338\nname = \"b\"\nfinality = 1\n[[chains]]\nid = 1\n\
+                    rpc = []\n[[chains]]\nid = 1\nrpc = [\"ftp://x\"]\n[store]\nbackend = \"emb\"\n";
+        let error = load_text(text).unwrap_err().to_string();
+        for part in [
+            ":2: http.max_requests: the number is too large",
+            ":3: http.max_addresses: the number is too large",
+            ":4: chains[0].name: (id 31337) lacks name, finality, native",
+            ":7: chains[1].rpc: (id 31338) lacks rpc, native",
+            ":13: chains[2].rpc: ",
+            ":15: chains[3].id: ",
+            ":16: chains[3].rpc[0]: ",
+            ":18: store.backend: cannot be \"emb\"",
+        ] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The lines of a configuration file on which its keys stand.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, ops::Range, path::Path};
 
-use toml::de::{DeTable, DeValue, Error};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue, Error},
+};
 
 use super::Problem;
 
@@ -12,18 +15,35 @@ pub(super) struct Places {
     lines: BTreeMap<String, usize>,
 }
 
+/// A file that was read once.
+pub(super) struct Read {
+    pub places: Places,
+    /// The file with 0 in place of numbers that no type has.
+    pub text: String,
+    /// Those numbers.
+    pub beyond: Vec<Problem>,
+}
+
 impl Places {
     /// # Errors
     /// Every fault of the syntax, with its line.
-    pub(super) fn of(path: &Path, text: &str) -> Result<Self, Vec<Problem>> {
+    pub(super) fn of(path: &Path, text: &str) -> Result<Read, Vec<Problem>> {
         let file = path.display().to_string();
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             return Err(errors.iter().map(|error| syntax(&file, text, error)).collect());
         }
-        let mut lines = BTreeMap::new();
-        each(table.get_ref(), "", text, &mut lines);
-        Ok(Self { file, lines })
+        let mut seen = Seen { text, lines: BTreeMap::new(), beyond: Vec::new() };
+        seen.table(table.get_ref(), "");
+        let Seen { lines, beyond, .. } = seen;
+        let mut readable = text.to_owned();
+        for (_, span) in &beyond {
+            let zero = format!("{:<1$}", 0, span.len());
+            readable.replace_range(span.clone(), &zero);
+        }
+        let what = "the number is too large";
+        let beyond = beyond.into_iter().map(|(key, _)| Problem { key, what: what.to_owned() }).collect();
+        Ok(Read { places: Self { file, lines }, text: readable, beyond })
     }
 
     /// No file.
@@ -47,25 +67,45 @@ impl Places {
     }
 }
 
-fn each(table: &DeTable<'_>, above: &str, text: &str, lines: &mut BTreeMap<String, usize>) {
-    for (name, value) in table {
-        let key = if above.is_empty() { name.get_ref().to_string() } else { format!("{above}.{}", name.get_ref()) };
-        lines.insert(key.clone(), line(text, name.span().start));
-        below(value.get_ref(), &key, text, lines);
-    }
+/// What is found in a file.
+struct Seen<'a> {
+    text: &'a str,
+    lines: BTreeMap<String, usize>,
+    /// Numbers that no type has, with their keys.
+    beyond: Vec<(String, Range<usize>)>,
 }
 
-fn below(value: &DeValue<'_>, key: &str, text: &str, lines: &mut BTreeMap<String, usize>) {
-    match value {
-        DeValue::Table(table) => each(table, key, text, lines),
-        DeValue::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                let key = format!("{key}[{at}]");
-                lines.insert(key.clone(), line(text, item.span().start));
-                below(item.get_ref(), &key, text, lines);
-            }
+impl Seen<'_> {
+    fn table(&mut self, table: &DeTable<'_>, above: &str) {
+        for (name, value) in table {
+            let key = if above.is_empty() { name.get_ref().to_string() } else { format!("{above}.{}", name.get_ref()) };
+            self.lines.insert(key.clone(), line(self.text, name.span().start));
+            self.value(value, &key);
         }
-        _ => {}
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, key: &str) {
+        match value.get_ref() {
+            DeValue::Table(table) => self.table(table, key),
+            DeValue::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    let key = format!("{key}[{at}]");
+                    self.lines.insert(key.clone(), line(self.text, item.span().start));
+                    self.value(item, &key);
+                }
+            }
+            DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+                self.beyond.push((key.to_owned(), value.span()));
+            }
+            DeValue::Float(number) => {
+                let is_written = number.as_str().ends_with("inf");
+                let is_infinite = number.as_str().parse().is_ok_and(f64::is_infinite);
+                if is_infinite && !is_written {
+                    self.beyond.push((key.to_owned(), value.span()));
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod groups;
 mod holder;
 mod many;
 mod one;
+mod order;
 mod paid;
 mod parameters;
 mod stream;

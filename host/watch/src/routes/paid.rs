@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use super::{WatchRoutes, create::Order, parameters};
+use super::{WatchRoutes, order::Order, parameters};
 use crate::{
     bodies::{NewWatchBody, WatchBody},
     records,

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{past, trigger::Limit};
+use crate::trigger::Limit;
 use assay_domain::{ModelVersion, time_from_unix};
 
 const MINUTE: u64 = 60;

@@ -98,8 +98,8 @@ impl CompileJob {
         limit(Resource::Core, 0, 0)?;
         let refused = |error: io::Error| match getrlimit(Resource::As).maximum {
             Some(most) if most < self.memory => io::Error::other(format!(
-                "it may use {} MiB of address space (ulimit -v), and a compiler needs up to {} MiB; raise the first, or \
-                 lower models.max_compile_memory_bytes",
+                "it may use {} MiB of address space (ulimit -v), and a compiler needs up to {} MiB; raise the first, \
+                 or lower models.max_compile_memory_bytes",
                 most >> 20,
                 self.memory >> 20
             )),

@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    series::{ChainFacts, Change, What},
-    trigger::Trigger,
-};
+use super::{ChainFacts, Change, What};
+use crate::trigger::Trigger;
 use assay_domain::ReadBlock;
 
 /// Events that are remembered.
