@@ -444,7 +444,11 @@ mod tests {
     fn a_chain_that_is_not_known_needs_the_full_form() {
         let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = {}\n[[chains]]\nid = 1\n";
         let error = load_text(text).unwrap_err().to_string();
-        for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
+        for part in [
+            "chains[0].name: (id 31337) lacks name, finality, native.symbol",
+            "8453",
+            "chains[1].rpc: (id 1) lacks rpc",
+        ] {
             assert!(error.contains(part), "{part} not in {error}");
         }
         let full = "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = \

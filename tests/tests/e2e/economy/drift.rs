@@ -108,7 +108,8 @@ async fn drifted(api: &Caller) -> BTreeSet<String> {
     let all = newest.iter().flat_map(|week| week["inputs"].as_array().expect("inputs"));
     let drifted = all.filter(|input| input["drift"] == "drifted");
     let drifted: BTreeSet<_> = drifted.map(|input| input["name"].as_str().expect("a name").to_owned()).collect();
-    let shown = gauge(&api.get("/metrics").await.text, "assay_inputs_drifted");
+    let metrics = api.until("/metrics", |answer| answer.text.contains("assay_inputs_drifted{")).await.text;
+    let shown = gauge(&metrics, "assay_inputs_drifted");
     assert!((shown - drifted.len() as f64).abs() < 1e-9, "{shown}: {drifted:?}");
     drifted
 }

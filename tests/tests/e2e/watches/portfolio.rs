@@ -129,7 +129,7 @@ fn a_list_that_is_no_list_is_422() {
         let api = service.keyed();
         let group = group(&api, json!({})).await;
         for (csv, part) in
-            [("", "the file is empty"), ("wallet\n0x1", "named address"), ("address\n\"0x", "not closed")]
+            [("", "the file is empty"), ("wallet\n0x1", "named address"), ("address\n\"0x", "never ends")]
         {
             let answer = add(&api, &group, csv).await;
             assert!(answer.status == 422 && answer.text.contains(part), "{csv}: {}", answer.text);
