@@ -93,6 +93,8 @@ pub fn files(
         .ok_or_else(|| format!("a {kind} model is not written as {}: --lang rust makes one", language.as_str()))?;
     let wallets = matches!(kind, ModelKind::Credit | ModelKind::Sybil).then_some(WALLETS);
     let fill = |text: &str| {
+        // The templates in Rust compile as they are, so they have a version.
+        let text = text.replace(r#"version: "0.1""#, r#"version: "{version}""#);
         let text = text.replace("{name}", name).replace("{version}", version);
         text.replace("{kit}", kit).replace("{kind}", kind.as_str())
     };

@@ -137,8 +137,8 @@ pub(crate) struct KeyChangeBody {
 
 /// Changes the units or the rate of a minted key, in force on every host within two seconds.
 ///
-/// A field that is absent stays. Units that the key has used stay used, so a key that has used all of them needs a larger
-/// number.
+/// A field that is absent stays. Units that the key has used stay used, so a key that has used all of them needs a
+/// larger number.
 #[utoipa::path(
     patch, path = "/api/v2/admin/keys/{name}", tag = "admin", operation_id = "change_key",
     params(KeyPath),

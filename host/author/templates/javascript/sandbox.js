@@ -12,7 +12,7 @@ const LIMITED = '0x00000000000000000000000000000000000000a1';
 export function describe() {
   return {
     kind: 'sandbox',
-    version: '0.1',
+    version: '{version}',
     title: '{name}',
     authors: [],
     reads: ['address', 'off-chain.total-asset-usd'],

@@ -9,7 +9,7 @@ impl BoostModel for Model {
     fn describe() -> ModelInfo {
         ModelInfo {
             kind: Kind::Boost,
-            version: "{version}".into(),
+            version: "0.1".into(),
             title: "{name}".into(),
             authors: vec![],
             reads: vec!["score".into(), "off-chain.total-asset-usd".into()],

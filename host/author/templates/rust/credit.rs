@@ -38,7 +38,7 @@ impl CreditModel for Model {
     fn describe() -> ModelInfo {
         ModelInfo {
             kind: Kind::Credit,
-            version: "{version}".into(),
+            version: "0.1".into(),
             title: "{name}".into(),
             authors: vec![],
             reads: ["coverage", "feeds-score", "repay", "liquidation"].map(|field| format!("markets.{field}")).into(),

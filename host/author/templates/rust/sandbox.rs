@@ -20,7 +20,7 @@ impl SandboxModel for Model {
     fn describe() -> ModelInfo {
         ModelInfo {
             kind: Kind::Sandbox,
-            version: "{version}".into(),
+            version: "0.1".into(),
             title: "{name}".into(),
             authors: vec![],
             reads: vec!["address".into(), "off-chain.total-asset-usd".into()],

@@ -28,7 +28,7 @@ impl SybilModel for Model {
     fn describe() -> ModelInfo {
         ModelInfo {
             kind: Kind::Sybil,
-            version: "{version}".into(),
+            version: "0.1".into(),
             title: "{name}".into(),
             authors: vec![],
             reads: ["chains.coverage", "chains.transactions", "identity.provider"].map(String::from).into(),

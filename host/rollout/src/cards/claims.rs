@@ -47,8 +47,8 @@ pub(super) struct Tested {
     high: f64,
 }
 
-/// The rates of `claims` that are not shown to hold, in words: by the tests beside them in the card, each with at least 50
-/// wallets.
+/// The rates of `claims` that are not shown to hold, in words: by the tests beside them in the card, each with at least
+/// 50 wallets.
 pub(super) fn not_shown(claims: &[Claim], stated: &[CardClaims]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, claim) in claims.iter().enumerate() {

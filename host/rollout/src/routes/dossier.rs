@@ -70,7 +70,10 @@ pub(crate) struct Archive(Vec<u8>);
     get, path = "/api/v2/admin/models/{kind}/{version}/dossier", tag = "admin", operation_id = "get_model_dossier",
     params(KindPath, VersionPath, TierQuery),
     responses(
-        (status = 200, description = "The pack, a tar", body = inline(Archive), content_type = "application/octet-stream"),
+        (
+            status = 200, description = "The pack, a tar", body = inline(Archive),
+            content_type = "application/octet-stream",
+        ),
         responses::NoComponent, responses::Unsigned, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),

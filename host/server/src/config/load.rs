@@ -118,8 +118,12 @@ fn judged(mut faults: Vec<Problem>, values: Vec<Problem>) -> Vec<Problem> {
         one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     let replaced: Vec<String> = faults.iter().map(|problem| problem.key.clone()).collect();
-    let is_list_of = |list: &str, key: &str| key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
-    let hides = |key: &String, one: &str| is_in(one, key) || (is_in(key, one) && !is_list_of(one, key));
+    // A list is judged although a field of one of its tables was replaced.
+    let is_deep = |list: &str, key: &str| {
+        let item = key.strip_prefix(list).filter(|rest| rest.starts_with('['));
+        item.and_then(|rest| rest.split_once(']')).is_some_and(|(_, field)| !field.is_empty())
+    };
+    let hides = |key: &String, one: &str| is_in(one, key) || (is_in(key, one) && !is_deep(one, key));
     let is_judged = |one: &Problem| !replaced.iter().any(|key| hides(key, &one.key));
     faults.extend(values.into_iter().filter(is_judged));
     faults

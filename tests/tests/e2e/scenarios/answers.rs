@@ -160,7 +160,7 @@ async fn a_first_read_is_counted_for_each_key_and_begins_again_after_a_reset() {
         .error_for_status()
         .expect("204");
     assert_eq!(coverages(&one, "pending", 3).await, first);
-    assert_eq!(coverages(&two, "pending", 1).await, [complete.clone()]);
+    assert_eq!(coverages(&two, "pending", 1).await, std::slice::from_ref(&complete));
     assert_eq!(coverages(&one, "recovers", 3).await, [(503, Value::Null), (503, Value::Null), complete]);
     // A list counts as well.
     let mut seen = Vec::new();
