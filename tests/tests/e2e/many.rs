@@ -4,6 +4,7 @@
 use assay_tests::{
     hostile::Credit,
     service::{Service, shelf_copy},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -68,14 +69,19 @@ fn hundreds_of_models_come_and_go_and_nothing_of_them_stays() {
             }
         }
         api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await.ok();
-        let (warm_mib, end_mib) = (warm >> 20, service.resident() >> 20);
+        // The allocator returns freed memory as it goes on, so answers go on until it has.
+        let most = warm + warm / 10 + (8 << 20);
+        let resident = async || {
+            api.get(&path).await.ok();
+            service.resident()
+        };
+        let (warm_mib, end_mib) = (warm >> 20, until(resident, |now| *now <= most).await >> 20);
         let kept = std::fs::read_dir(service.dir().join("compiled")).unwrap().count();
         let files = std::fs::read_dir(shelf.path()).unwrap().count();
         println!(
             "{models} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled \
              files, {files} on the shelf"
         );
-        assert!(end_mib as f64 <= warm_mib as f64 * 1.1 + 8.0, "{warm_mib} MiB after half, {end_mib} MiB at the end");
         // A model that is reviewed for a promotion is compiled for the shadow too.
         assert!(kept <= 2 * files && files < 20, "{kept} compiled files, {files} on the shelf");
     });
