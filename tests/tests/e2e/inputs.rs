@@ -57,8 +57,8 @@ fn the_inputs_of_scored_wallets_are_counted_by_wallet_and_survive_a_restart() {
         assert!(names(challenger).contains(&"Lowest health factor".to_owned()), "{challenger}");
         assert!(!names(challenger).contains(&"Wallet age, days".to_owned()), "{challenger}");
         let of = |week: &Value, name: &str| {
-            let inputs = week["inputs"].as_array().expect("inputs").iter();
-            inputs.filter(|input| input["name"] == name).next().cloned().expect("the input")
+            let mut inputs = week["inputs"].as_array().expect("inputs").iter();
+            inputs.find(|input| input["name"] == name).cloned().expect("the input")
         };
         let loans = of(challenger, "Loans");
         assert_eq!((&loans["psi"], &loans["drift"], &loans["against"]), (&Value::Null, &Value::Null, &Value::Null));
