@@ -46,7 +46,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.get(MAGIC..MAGIC + 5) == Some(b"ustar")
 }
 
-/// The files of an archive that [`write`] made.
+/// The files of an archive that [`write()`] made.
 ///
 /// # Errors
 /// The first header that is none, or a file that is cut off.
