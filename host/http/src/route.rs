@@ -91,7 +91,7 @@ impl Route {
         Self { is_open: true, ..self }
     }
 
-    /// Its handler also admits those who hold what was paid for.
+    /// Its handler also admits a caller without a key who has the token of something that was paid for.
     #[must_use]
     pub const fn held(self) -> Self {
         Self { admits_holders: true, ..self }

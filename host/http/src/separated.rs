@@ -9,7 +9,7 @@ pub const LONGEST: usize = 64 << 10;
 /// The byte order marks of UTF-8 and UTF-16.
 const UTF8: &[u8] = &[0xef, 0xbb, 0xbf];
 const UTF16: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
-/// Read after the file. A quote that is not closed swallows it, and would have swallowed lines as silently.
+/// Appended to the file. If it is read as part of a cell, a quote was not closed, and the lines after it are lost.
 const END: &[u8] = b"\n\x04";
 
 /// The cells of one line.

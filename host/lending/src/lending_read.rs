@@ -62,8 +62,8 @@ pub struct KnownHistory {
     pub is_blank: bool,
     /// Whether the index has an event.
     pub is_indexed: bool,
-    /// Whether not only one endpoint tells which logs there are: there is another one, an explorer, or an index whose
-    /// logs were compared with those of another endpoint or with the blocks' headers.
+    /// Whether the logs have a second source: another endpoint, an explorer, or an index whose logs were compared with
+    /// those of another endpoint or with the blocks' headers.
     pub is_checked: bool,
     /// Whether an index runs, from which a later read may begin.
     pub has_index: bool,
@@ -283,7 +283,7 @@ impl MarketRead {
         let is_whole = sums.is_some() && pool.coverage == Coverage::Complete;
         let read = terms.as_ref().zip(answers.as_deref());
         let held = read.and_then(|(terms, answers)| terms.held_at(answers, valuation.prices));
-        // A market that does not answer was logged when its terms were looked up.
+        // A market that does not answer was already logged when its terms were read.
         if held.is_none() && terms.is_some() {
             tracing::warn!(chain, market = %market.config.address, "a position cannot be read or priced");
         }

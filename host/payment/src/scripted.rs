@@ -20,7 +20,7 @@ use assay_tasks::Spawner;
 const NOBODY: Address = address!("0x000000000000000000000000000000000000dEaD");
 /// How long the lease of a lost worker delays its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);
-/// Wait for a lease of another worker, and after a failure of the store.
+/// How long to wait while another worker holds the lease, and after a failure of the store.
 const RETRY: Duration = Duration::from_secs(1);
 /// Time between two reads of the open payments, which another host may have claimed.
 const POLL: Duration = Duration::from_millis(250);

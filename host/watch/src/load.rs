@@ -112,7 +112,7 @@ impl WatchesInner {
             watch.delivery = delivery;
             return Ok(());
         }
-        // Nothing is delivered until the next change of the watch, or the next host, finds it again.
+        // Delivery resumes when the watch is changed, or when another host takes over.
         Ok(())
     }
 }

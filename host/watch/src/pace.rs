@@ -20,7 +20,7 @@ impl config::Watches {
         Some(Duration::from_secs_f64(seconds.min(longest).max(0.0).floor())).filter(|wait| *wait > watch.every)
     }
 
-    /// Time without a value after which `watch` is stale: at least two evaluations.
+    /// How long `watch` may have no value before it is stale: at least the time of two evaluations.
     pub(crate) fn stale_after(&self, watch: &WatchRecord) -> Duration {
         let longest = if self.allowed_move_percent.is_some() { self.slowest } else { Duration::ZERO };
         self.stale_after.max(watch.every.max(longest) * 2)

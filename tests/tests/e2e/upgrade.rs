@@ -67,7 +67,7 @@ fn a_store_and_a_shelf_of_an_earlier_version_go_on() {
             assert_eq!(promoted.expect("the promotion")["why"], "the newest model convinces");
             assert!(credit(&service).await.contains(&(json!("1.3"), json!("champion"))), "{start}");
 
-            // A new model is loaded, and answers nobody by itself.
+            // A new model is loaded, but does not answer until it is promoted.
             for file in NEW {
                 fs::copy(plugins().join(file), shelf.path().join(file)).expect("a copy");
             }

@@ -146,7 +146,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Computes scores again with the same bytes of the model, and says of each whether it is the same.
+    /// Recomputes scores with the same component, and states for each whether it is the same.
     fn replayed(&self, config: &Config, version: &ModelVersion) -> Result<Vec<u8>, Failure> {
         let Some(file) = &self.scores else {
             return Err(Failure::no("no --scores were given"));

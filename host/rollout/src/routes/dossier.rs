@@ -29,7 +29,7 @@ use assay_registry::Notes;
 use assay_statement::ValidationPack;
 use assay_tasks::blocking;
 
-/// The window of the shadow report: a year, as long as its hours are kept.
+/// The window of the shadow report in hours: a year. Hours that are not kept any more are not in it.
 const WINDOW: u64 = 8_760;
 
 /// How much depends on the model.
