@@ -18,6 +18,8 @@ pub(crate) const LISTINGS: usize = 128;
 /// Maximum concurrent searches for first and last transactions per chain: several batches of a hundred wallets, which
 /// share their rounds of requests. Each search has one round in flight.
 pub(crate) const SEARCHES: usize = 512;
+/// Accounts whose nonce without code is remembered, 100 bytes each.
+pub(crate) const PLAIN_ACCOUNTS: u64 = 50_000;
 
 // Time.
 /// Timeout of a read without callers.

@@ -8,6 +8,7 @@ mod gather;
 mod proven;
 mod reverts;
 mod sharing;
+mod standing;
 mod strangers;
 
 use std::{
@@ -46,9 +47,13 @@ use reverts::Reverts;
 pub use batch::Answers;
 pub use proven::ProvenTransaction;
 pub use sharing::{Series, Sharing};
+pub use standing::Standing;
 pub use strangers::{Bounds, PROOF_GAS};
 
-pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
+pub use crate::{
+    anchors::Anchors,
+    request::{Ask, Block, ask_block, block_from, hex, pinned, quantity},
+};
 
 /// One chain's client. Cheap to clone.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 //! fallback asks several at once and ranks them by speed; here the first is preferred, and the others get requests only
 //! if it fails or has too many waiting.
 
+mod canon;
 mod endpoint_order;
 mod heads;
 
@@ -36,6 +37,8 @@ use assay_trace::TRACE;
 use endpoint_order::{EndpointAttempt, attempts};
 use heads::SeenHeads;
 
+pub(crate) use canon::{Canon, Known};
+
 /// The code of a method that the endpoint does not have.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -55,6 +58,7 @@ struct FailoverInner {
     /// Index of the endpoint that answered last.
     current: AtomicUsize,
     heads: SeenHeads,
+    canon: Canon,
     /// The comparison of heads that is in progress.
     comparison: SingleFlight<(), ()>,
 }
@@ -66,6 +70,7 @@ impl Failover {
             urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
         let inner = FailoverInner {
             heads: SeenHeads::new(endpoints.len(), chain.max_head_age),
+            canon: Canon::default(),
             comparison: SingleFlight::default(),
             endpoints,
             retries: limits.retries,
@@ -103,6 +108,11 @@ impl Failover {
     /// The endpoint at `index` of the configuration.
     pub(crate) fn endpoint(&self, index: usize) -> Option<&Endpoint> {
         self.inner.endpoints.get(index).map(Arc::as_ref)
+    }
+
+    /// What is known of the chain below its newest head.
+    pub(crate) fn canon(&self) -> &Canon {
+        &self.inner.canon
     }
 
     /// The status of each endpoint, in configuration order.

@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod anchors;
 pub mod body;
 mod bounded;
 pub mod call;

@@ -26,10 +26,19 @@ impl Block {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct BlockHeader {
     number: U64,
     hash: B256,
     timestamp: U64,
+    /// Some nodes leave it out.
+    parent_hash: Option<B256>,
+}
+
+impl BlockHeader {
+    pub(crate) fn parent(&self) -> Option<B256> {
+        self.parent_hash
+    }
 }
 
 impl From<BlockHeader> for Block {

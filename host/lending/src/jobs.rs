@@ -35,6 +35,7 @@ use crate::{
 use assay_domain::{Address, B256, ChainId};
 use assay_evm::{
     Block, Fault,
+    client::Anchors,
     single_flight::{Outcome, SingleFlight},
 };
 use assay_tasks::Tracker;
@@ -61,8 +62,8 @@ pub struct StoredHistory {
 
 impl StoredHistory {
     /// The last block of the index.
-    fn indexed(&self) -> Option<u64> {
-        self.indexed.as_ref().map(|indexed| indexed.through)
+    fn indexed(&self) -> Option<(u64, B256)> {
+        self.indexed.as_ref().map(|indexed| (indexed.through, indexed.hash))
     }
 
     /// What is known of each of the markets of `reader`.
@@ -208,7 +209,7 @@ impl Jobs {
 
     /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
     /// batch with others.
-    pub fn anchors(&self, stored: &StoredHistory, head: Block) -> Vec<u64> {
+    pub fn anchors(&self, stored: &StoredHistory, head: Block) -> Anchors {
         self.reader.anchors(&stored.records, stored.indexed(), head)
     }
 
@@ -294,7 +295,7 @@ async fn read_to_the_head(reader: &Reader, mut start: HistoryStart, view: &watch
         let Ok(head) = reader.client.head().await else { return progress };
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
-        let blocks = async move { client.blocks(&anchors).await }.boxed();
+        let blocks = async move { client.stand(head, anchors).await }.boxed();
         let (hints, doubted) = (hints.clone(), doubted.clone());
         start = HistoryStart { wallet, records, indexed: None, hints, doubted, blocks, head };
     }

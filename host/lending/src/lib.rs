@@ -26,6 +26,7 @@ pub use figures::sums::{Move, Sums};
 pub use history::ledger::{MarketHistory, failed_pool};
 pub use history::named::{Named, WholeRange};
 pub use history::past::Past;
+pub use history::read::Blocks;
 pub use history::reader::{Reader, Recent};
 pub use history::scan::{Mark, Scan, WalletEntries};
 pub use jobs::{History, Jobs, Rest, StoredHistory};

@@ -134,7 +134,7 @@ async fn is_current(reader: &Reader, devnet: &Devnet, what: &str) -> LendingEven
     events
 }
 
-fn uncached(config: &mut Config) {
+pub(super) fn uncached(config: &mut Config) {
     config.scoring.cache_ttl = Duration::ZERO;
 }
 

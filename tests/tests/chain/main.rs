@@ -10,6 +10,7 @@ mod heads;
 mod hidden;
 mod history;
 mod index;
+mod known;
 mod lenders;
 mod lies;
 mod mainnet;

@@ -2,7 +2,7 @@
 //! explorer, if there is one, lists counterparties, active days and transferred tokens; on other chains the logs of
 //! the node can list the tokens.
 
-mod facts;
+mod account;
 mod gaps;
 mod history;
 mod lists;
@@ -16,7 +16,7 @@ mod search;
 mod tally;
 mod transfers;
 
-pub(super) use facts::{ASKS, asks};
+pub(super) use account::Answers;
 pub(super) use history::{AnchorCheck, Histories, ListingSource};
 pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityQuestion, ActivityReader, NodeActivity, StoredSearch};

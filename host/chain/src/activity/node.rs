@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    facts::Facts,
+    account::{Account, Accounts, Answers},
     search::{
         Dated, Goal, Hopeless, KnownNonces, Point, Scout, Search, SearchEnd, SearchJob, SearchMethod, SearchStart,
         Searches,
@@ -18,7 +18,7 @@ use super::{
 };
 use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
 use assay_evm::{
-    client::{Answers, Block, Client},
+    client::{Anchors, Block, Client},
     fault::Fault,
 };
 use assay_lending::Rest;
@@ -30,6 +30,7 @@ const DAY: u64 = 86_400;
 
 /// Reads activity on one chain.
 pub(crate) struct ActivityReader {
+    accounts: Accounts,
     searches: Searches,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct StoredSearch {
 pub(crate) struct ActivityQuestion {
     pub wallet: Address,
     pub head: Block,
-    /// Those to [`asks`](super::asks), and then to the blocks by which what is known is checked.
+    /// From [`ask`](ActivityReader::ask), with the blocks by which what is known is checked.
     pub answers: Answers,
     /// The number of transactions sent that an explorer lists, if it lists all of them. A complete list needs no
     /// search.
@@ -99,7 +100,13 @@ impl ActivityReader {
         tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
-        Self { searches: Searches::new(chain, client, store, method, tasks, stop) }
+        let accounts = Accounts::new(client.clone());
+        Self { accounts, searches: Searches::new(chain, client, store, method, tasks, stop) }
+    }
+
+    /// Asks for the account of `wallet` after `head`, and for the blocks at the numbers of `anchors`.
+    pub(crate) fn ask(&self, wallet: Address, head: Block, anchors: Anchors) -> Answers {
+        self.accounts.ask(wallet, head, anchors)
     }
 
     /// What earlier reads know of `wallet`. If that is nothing, its search begins over the blocks up to `top`.
@@ -119,8 +126,9 @@ impl ActivityReader {
             Some(scout) => self.searches.join(start(Search::default(), Some(scout))),
             None => None,
         };
-        let facts = match timeout_at(deadline, Facts::from(answers.clone())).await {
-            Ok(Ok(facts)) => facts,
+        let asked = answers.clone().map(|answered| answered.and_then(|answered| answered.whole()));
+        let (account, blocks) = match timeout_at(deadline, asked).await {
+            Ok(Ok(whole)) => whole,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.searches.chain(), %fault, "activity cannot be read");
                 return (NodeActivity::failed(&fault), None);
@@ -130,22 +138,22 @@ impl ActivityReader {
                 return (NodeActivity::late(), rest);
             }
         };
-        let Some(nonce) = facts.sent() else { return (without_transactions(&facts), None) };
+        let Some(nonce) = account.sent() else { return (without_transactions(&account), None) };
         let top = Point { block: head.number, nonce };
-        let search = known.unwrap_or_default().verified(&facts.blocks);
+        let search = known.unwrap_or_default().verified(&blocks);
         if search.is_over(top, goal) {
-            return (found(&facts, &search, top, goal, OpenSearch::Searched), None);
+            return (found(&account, &search, top, goal, OpenSearch::Searched), None);
         }
         if let Some(why) = self.searches.hopeless(wallet, nonce).await {
-            return (found(&facts, &search, top, goal, why.into()), None);
+            return (found(&account, &search, top, goal, why.into()), None);
         }
         // Waits for an explorer at most a quarter of the time.
         let patience = deadline - deadline.saturating_duration_since(Instant::now()) * 3 / 4;
-        if timeout_at(patience, is_listed(listed, &facts)).await == Ok(true) {
-            return (counted(&facts, nonce), None);
+        if timeout_at(patience, is_listed(listed, &account)).await == Ok(true) {
+            return (counted(&account, nonce), None);
         }
         let (search, open, rest) = self.search(job, search, |search| start(search, None), (top, goal), deadline).await;
-        (found(&facts, &search, top, goal, open), rest)
+        (found(&account, &search, top, goal, open), rest)
     }
 
     /// What `job`, or else one that starts with `search`, finds by `deadline`.
@@ -186,9 +194,9 @@ async fn ended(job: SearchJob, deadline: Instant) -> (Search, OpenSearch, Option
 }
 
 /// Whether an explorer lists all transactions.
-async fn is_listed(listed: Option<oneshot::Receiver<Option<u64>>>, facts: &Facts) -> bool {
+async fn is_listed(listed: Option<oneshot::Receiver<Option<u64>>>, account: &Account) -> bool {
     let Some(listed) = listed else { return false };
-    listed.await.ok().flatten().is_some_and(|sent| facts.has_code || sent == facts.nonce)
+    listed.await.ok().flatten().is_some_and(|sent| account.has_code || sent == account.nonce)
 }
 
 /// The activity if the number of transactions is unread.
@@ -196,23 +204,23 @@ fn unread(reason: &str) -> NodeActivity {
     NodeActivity { unread: vec![Unread::new(Part::Transactions, reason)], ..NodeActivity::default() }
 }
 
-fn without_transactions(facts: &Facts) -> NodeActivity {
-    NodeActivity { has_code: facts.has_code, ..NodeActivity::default() }
+fn without_transactions(account: &Account) -> NodeActivity {
+    NodeActivity { has_code: account.has_code, ..NodeActivity::default() }
 }
 
 /// The activity without dates.
-fn counted(facts: &Facts, transactions: u64) -> NodeActivity {
-    NodeActivity { activity: Activity { transactions, ..Activity::default() }, ..without_transactions(facts) }
+fn counted(account: &Account, transactions: u64) -> NodeActivity {
+    NodeActivity { activity: Activity { transactions, ..Activity::default() }, ..without_transactions(account) }
 }
 
 /// The activity with the dates that `search` knows; `open` says why it does not know the others.
-fn found(facts: &Facts, search: &Search, top: Point, goal: Goal, open: OpenSearch) -> NodeActivity {
+fn found(account: &Account, search: &Search, top: Point, goal: Goal, open: OpenSearch) -> NodeActivity {
     let dated = [search.dated(1, top), search.dated(top.nonce, top)];
     let by_day = dated.iter().any(|dated| matches!(dated, Dated::On(_)));
     let [first, last] = dated;
     let (first, first_unread) = date(first, Part::FirstTransaction, goal, open);
     let (last, last_unread) = date(last, Part::LastTransaction, goal, open);
-    let mut read = counted(facts, top.nonce);
+    let mut read = counted(account, top.nonce);
     read.activity = Activity { first_transaction: first, last_transaction: last, by_day, ..read.activity };
     read.unread.extend(first_unread.into_iter().chain(last_unread));
     read

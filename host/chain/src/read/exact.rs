@@ -1,16 +1,11 @@
 //! The blocks of transactions that a read dated only to their day.
 
-use std::collections::BTreeSet;
-
 use tokio::time::Instant;
 
 use super::{Chain, unread};
-use crate::activity::{self, ActivityQuestion, Goal, NodeActivity, StoredSearch};
+use crate::activity::{ActivityQuestion, Goal, NodeActivity, StoredSearch};
 use assay_domain::{Address, ChainSnapshot, Part};
-use assay_evm::{
-    client::{Block, ask_block},
-    fault::Fault,
-};
+use assay_evm::{client::Block, fault::Fault};
 
 impl Chain {
     /// `read`, a snapshot of `wallet`, with the blocks of its first and last transaction if they are found by
@@ -46,10 +41,8 @@ impl Chain {
     /// First and last transaction up to `head`, by their blocks.
     async fn dates(&self, wallet: Address, head: Block, deadline: Instant) -> NodeActivity {
         let StoredSearch { known, .. } = self.activity.stored(wallet, None).await;
-        let anchors: BTreeSet<u64> = known.iter().flat_map(|known| known.anchors()).collect();
-        let anchors = anchors.into_iter().filter(|number| *number <= head.number);
-        let asks = activity::asks(wallet, head).into_iter().chain(anchors.map(ask_block)).collect();
-        let answers = self.client.together(asks);
+        let anchors = known.iter().flat_map(|known| known.anchors()).filter(|block| block.number <= head.number);
+        let answers = self.activity.ask(wallet, head, anchors.collect());
         let question = ActivityQuestion { wallet, head, answers, listed: None, goal: Goal::Block, deadline };
         self.activity.read(StoredSearch::of(known), question).await.0
     }

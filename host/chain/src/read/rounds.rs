@@ -45,7 +45,7 @@ impl Chain {
         deadline: Instant,
         permit: P,
     ) -> (Answered, Option<Rest>) {
-        let plan = ReadPlan::new(&self.client, &self.lending, &stored, wallet, head);
+        let plan = ReadPlan::new(&self.activity, &self.lending, &stored, wallet, head);
         let terms = self.lending.terms(head);
         let mut lending = self.lending.begin(wallet, &stored.lending);
         let listing = discover::DiscoveryQuestion { wallet, plan: &plan, terms: terms.clone(), head, deadline };

@@ -228,11 +228,16 @@ impl Failover {
     }
 
     fn saw(&self, index: usize, answer: Response<Option<BlockHeader>>) -> Result<Block, Fault> {
-        let head = match answer.payload {
-            ResponsePayload::Success(Some(header)) => Block::from(header),
+        let header = match answer.payload {
+            ResponsePayload::Success(Some(header)) => header,
             ResponsePayload::Success(None) => return Err(Fault::Malformed("no latest block".into())),
             ResponsePayload::Failure(error) => return Err(Fault::of("eth_getBlockByNumber", &error)),
         };
+        let parent = header.parent();
+        let head = Block::from(header);
+        if let Some(parent) = parent {
+            self.inner.canon.link(head, parent);
+        }
         let was_off = self.inner.heads.is_off(index);
         self.inner.heads.saw(index, head, now());
         if !was_off

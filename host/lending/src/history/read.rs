@@ -1,6 +1,8 @@
 //! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after
 //! checking that the chain still has the blocks of the records.
 
+use std::collections::BTreeMap;
+
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
@@ -23,8 +25,8 @@ use crate::{
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Fault, Span, logs::Chunk};
 
-/// Blocks that are requested by number, possibly in a batch with other requests.
-pub type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
+/// Blocks of the chain by number, possibly from a batch with other requests.
+pub type Blocks = BoxFuture<'static, Result<BTreeMap<u64, Block>, Fault>>;
 
 /// The data at the start of a read.
 pub(crate) struct HistoryStart {
@@ -36,7 +38,7 @@ pub(crate) struct HistoryStart {
     pub hints: Hinted,
     /// The markets whose history the position contradicted recently.
     pub doubted: Vec<usize>,
-    /// The blocks of [`anchors`](Reader::anchors).
+    /// Those of [`anchors`](Reader::anchors) among others.
     pub blocks: Blocks,
     pub head: Block,
 }
@@ -45,7 +47,6 @@ pub(crate) struct HistoryStart {
 pub(crate) async fn read(reader: &Reader, start: HistoryStart, view: &watch::Sender<Ledger>) -> ReadProgress {
     let HistoryStart { wallet, records, indexed, hints, doubted, blocks, head } = start;
     let hints = hints.await;
-    let anchors = reader.anchors(&records, indexed.as_ref().map(|indexed| indexed.through), head);
     let records = begin(reader, wallet, records, indexed, &hints, &doubted, head).await;
     let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
     let from = ledger.start();
@@ -62,10 +63,8 @@ pub(crate) async fn read(reader: &Reader, start: HistoryStart, view: &watch::Sen
     }
     // The first span is fetched while the records are checked. It is seldom discarded.
     let first = Some(from).filter(|from| lacking.is_empty() && *from <= head.number);
-    let (checked, first) = tokio::join!(
-        check(reader, &records, lacking, (anchors, blocks), head),
-        fetch_first(reader, &plan, first, head)
-    );
+    let (checked, first) =
+        tokio::join!(check(reader, &records, lacking, blocks, head), fetch_first(reader, &plan, first, head));
     let (records, settled_to, plan, first) = match checked {
         Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
         // The read now begins elsewhere.
@@ -132,14 +131,11 @@ async fn check(
     reader: &Reader,
     records: &[Option<SettledHistory>],
     lacking: Vec<usize>,
-    anchors: (Vec<u64>, Blocks),
+    blocks: Blocks,
     head: Block,
 ) -> Result<(Vec<usize>, Option<Block>), Fault> {
-    let (numbers, blocks) = (anchors.0, anchors.1.await?);
-    let block = |number: u64| {
-        let index = numbers.binary_search(&number).ok()?;
-        blocks.get(index).copied().flatten()
-    };
+    let blocks = blocks.await?;
+    let block = |number: u64| blocks.get(&number).copied();
     let mut stale = lacking;
     for (index, record) in records.iter().enumerate() {
         let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };

@@ -12,8 +12,8 @@ use crate::{
     market::Market,
     position::terms_cache::TermsCache,
 };
-use assay_domain::{Address, ChainId};
-use assay_evm::{Block, Client, config::LogLimits};
+use assay_domain::{Address, B256, ChainId};
+use assay_evm::{Block, Client, client::Anchors, config::LogLimits};
 use assay_store::Store;
 use assay_tasks::Tracker;
 
@@ -46,15 +46,23 @@ impl Default for Recent {
 }
 
 impl Reader {
-    /// The blocks, in ascending order, by which `records` and an index that ends at block `indexed` are checked at
-    /// `head`, and the block through which history is then settled.
-    pub(crate) fn anchors(&self, records: &[Option<SettledHistory>], indexed: Option<u64>, head: Block) -> Vec<u64> {
-        let known = records.iter().flatten().map(|record| record.through).chain(indexed);
-        let known = known.filter(|block| *block <= head.number);
-        let mut numbers: Vec<u64> = known.chain(self.settles(records, head)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+    /// The blocks by which `records` and an index that ends at block `indexed` are checked at `head`, and the block
+    /// through which history is then settled.
+    pub(crate) fn anchors(
+        &self,
+        records: &[Option<SettledHistory>],
+        indexed: Option<(u64, B256)>,
+        head: Block,
+    ) -> Anchors {
+        let known = records.iter().flatten().map(|record| (record.through, record.hash)).chain(indexed);
+        let mut anchors = Anchors::default();
+        for (number, hash) in known.filter(|(number, _)| *number <= head.number) {
+            anchors.add(number, Some(hash));
+        }
+        if let Some(settles) = self.settles(records, head) {
+            anchors.add(settles, None);
+        }
+        anchors
     }
 
     /// The block through which a read settles history. `None` while the chain is shorter than its finality, or if all

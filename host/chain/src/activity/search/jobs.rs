@@ -16,13 +16,13 @@ use super::{
     state::{Point, Search},
 };
 use crate::{
-    activity::{facts::Facts, records},
+    activity::{account::Answers, records},
     config::Spare,
     limits, pauses,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{
-    client::{Answers, Block, Client, Series},
+    client::{Block, Client, Series},
     fault::Fault,
     single_flight::{SingleFlight, Work},
 };
@@ -219,9 +219,10 @@ impl Searcher {
             Some(search)
         };
         // The round goes out with the question for the nonce: it is the newest one in almost all cases.
-        let (facts, ahead) = tokio::join!(Facts::from(answers), ahead);
+        let (answered, ahead) = tokio::join!(answers, ahead);
         // If the account cannot be read, the read itself reports it.
-        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(SearchEnd::Over) };
+        let account = answered.and_then(|answered| answered.account.clone());
+        let Some(sent) = account.ok().and_then(|account| account.sent()) else { return Ok(SearchEnd::Over) };
         *nonce = sent;
         let top = Point { block: head.number, nonce: sent };
         let mut search = ahead.unwrap_or(checked);

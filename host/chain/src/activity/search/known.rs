@@ -1,5 +1,7 @@
 //! The state of a search between reads, valid until its blocks are replaced.
 
+use std::collections::BTreeMap;
+
 use super::state::{Point, Search};
 use crate::activity::records::SentProgress;
 use assay_domain::{B256, Seen};
@@ -28,13 +30,13 @@ impl KnownNonces {
     }
 
     /// The blocks by which it is checked.
-    pub(crate) fn anchors(&self) -> impl Iterator<Item = u64> {
-        self.anchor.into_iter().chain(self.tail).map(|block| block.number)
+    pub(crate) fn anchors(&self) -> impl Iterator<Item = Block> {
+        self.anchor.into_iter().chain(self.tail)
     }
 
-    /// What still holds on a chain that has `blocks` at the numbers of the [`anchors`](Self::anchors).
-    pub(crate) fn verified(self, blocks: &[Block]) -> Search {
-        let is_there = |anchor: &Block| blocks.iter().any(|b| (b.number, b.hash) == (anchor.number, anchor.hash));
+    /// What still holds on a chain that has `blocks`, with those at the numbers of the [`anchors`](Self::anchors).
+    pub(crate) fn verified(self, blocks: &BTreeMap<u64, Block>) -> Search {
+        let is_there = |anchor: &Block| blocks.get(&anchor.number).is_some_and(|block| block.hash == anchor.hash);
         if self.tail.as_ref().is_some_and(is_there) {
             return self.search;
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::{
@@ -132,6 +134,10 @@ fn sent(head: u64) -> impl Strategy<Value = Vec<u64>> {
     ]
 }
 
+fn by_number(blocks: impl IntoIterator<Item = Block>) -> BTreeMap<u64, Block> {
+    blocks.into_iter().map(|block| (block.number, block)).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -193,7 +199,7 @@ proptest! {
         }
         let last = node.block(HEIGHT - finality);
         let kept = KnownNonces::of(&search, node.top(), Some(last));
-        let there: Vec<Block> = kept.anchors().map(|number| node.block(number)).collect();
+        let there = by_number(kept.anchors().map(|anchor| node.block(anchor.number)));
         // The store keeps nonces of final blocks alone.
         let stored = kept.record();
         if let Some(SentProgress { nonces, seen, .. }) = &stored {
@@ -347,14 +353,14 @@ fn a_chain_that_was_replaced_is_searched_anew() {
     node.search(&mut search);
     let known = KnownNonces::of(&search, node.top(), Some(node.block(900)));
     let [anchor, tail] = [900, 990].map(|number| node.block(number));
-    assert_eq!(known.anchors().collect::<Vec<_>>(), [900, 990]);
+    assert_eq!(known.anchors().map(|anchor| anchor.number).collect::<Vec<_>>(), [900, 990]);
     let other = Block { hash: B256::ZERO, ..tail };
-    assert!(known.clone().verified(&[anchor, tail]).is_over(node.top(), Goal::Block));
+    assert!(known.clone().verified(&by_number([anchor, tail])).is_over(node.top(), Goal::Block));
     // The last transaction may be in another block now; the first one is not.
-    let rest = known.clone().verified(&[anchor, other]);
+    let rest = known.clone().verified(&by_number([anchor, other]));
     assert_eq!(rest.dated(1, node.top()), Dated::In(node.block(10)));
     assert!(matches!(rest.dated(2, node.top()), Dated::Between(..)));
-    assert_eq!(known.verified(&[other]), Search::default());
+    assert_eq!(known.verified(&by_number([other])), Search::default());
 }
 
 #[test]

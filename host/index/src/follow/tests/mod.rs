@@ -109,7 +109,7 @@ impl Running {
         let jobs = Jobs::new(reader, Tracker::new(), CancellationToken::new());
         let (head, stored) = (client.head().await.unwrap(), jobs.stored(wallet).await);
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
-        let blocks = async move { blocks.blocks(&anchors).await }.boxed();
+        let blocks = async move { blocks.stand(head, anchors).await }.boxed();
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let history = jobs.history(wallet, stored, jobs.terms(head), blocks, head, deadline).await;
         history.markets.into_iter().map(|market| market.pool).collect()
