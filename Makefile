@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help run tour test test-fast soak check bench models fit refit fuzz deps sbom
+.PHONY: help run tour test test-fast soak check release bench models fit refit fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,10 @@ soak-sentinel soak-cluster: soak-%:
 soak-%:
 	@test -n "$(SOAK_$*)" || { echo "soak: there is no part $*; the parts are $(PARTS)"; exit 2; }
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test e2e -- $(SOAK_$*) --nocapture
+
+release: ## Build the server as it ships: target/dist/assay, and its symbols beside it in assay.debug
+	@$(CARGO) build --locked --release -p assay-cli
+	@.ops/strip $(TARGET)/release/assay $(TARGET)/dist
 
 bench: ## Measure the benchmarks, each beside a reference in the same run; compiles as what ships
 	@.ci/setup test

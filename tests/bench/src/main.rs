@@ -1,6 +1,7 @@
 //! `bench`: measures each figure and its reference in the same run. It asserts nothing: the table marks a missed
 //! target, and only a measurement that fails is an error.
 
+mod against;
 mod answers;
 mod authors;
 mod backtests;
@@ -13,6 +14,7 @@ mod fleet;
 mod index;
 mod load;
 mod reading;
+mod record;
 mod reports;
 mod search;
 mod server;
@@ -26,7 +28,9 @@ use std::{path::PathBuf, process::ExitCode, time::Instant};
 use assay_tests::stub::Market;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use table::{Row, Table};
+use against::Comparison;
+use record::Record;
+use table::{Row, Runs, Table};
 
 /// The server's allocator: allocating texts is half the time of a native score.
 #[global_allocator]
@@ -50,9 +54,15 @@ struct Cli {
     /// Measure fewer and shorter rounds, with less exact ratios
     #[arg(long)]
     quick: bool,
+    /// Measure everything this often, and keep the median of each row with its noise
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    runs: u8,
     /// Also write the table to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Print what moved by more than its noise since this table, which `--json` wrote
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -103,6 +113,27 @@ enum Group {
     Start,
 }
 
+impl Group {
+    fn rows(self, effort: Effort) -> Result<Vec<Row>, Failure> {
+        match self {
+            Self::Calls => calls::one(effort),
+            Self::Threads => calls::two(effort),
+            Self::Authors => authors::measure(effort),
+            Self::Backtest => backtests::measure(effort),
+            Self::Answers => answers::measure(effort),
+            Self::Drops => drops::measure(effort),
+            Self::Reports => reports::measure(effort),
+            Self::Reading => reading::measure(effort),
+            Self::Index => index::measure(effort),
+            Self::Export => export::measure(effort),
+            Self::Search => search::measure(effort),
+            Self::Shadow => shadow::measure(effort),
+            Self::Fleet => fleet::measure(effort),
+            Self::Start => start::measure(effort),
+        }
+    }
+}
+
 /// The number and length of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
@@ -132,44 +163,34 @@ fn main() -> ExitCode {
 }
 
 fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
-    let effort = Effort { quick: cli.quick };
-    let mut table = Table::default();
-    let mut whole = true;
+    let before = cli.against.as_deref().map(Record::read).transpose()?;
+    let (mut tables, mut whole) = (Vec::new(), true);
     let started = Instant::now();
-    for group in Group::value_variants() {
-        if !cli.only.is_empty() && !cli.only.contains(group) {
-            continue;
-        }
-        let name = group.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        eprintln!("[{:>3} s] {name}", started.elapsed().as_secs());
-        let rows: Result<Vec<Row>, Failure> = match group {
-            Group::Calls => calls::one(effort),
-            Group::Threads => calls::two(effort),
-            Group::Authors => authors::measure(effort),
-            Group::Backtest => backtests::measure(effort),
-            Group::Answers => answers::measure(effort),
-            Group::Drops => drops::measure(effort),
-            Group::Reports => reports::measure(effort),
-            Group::Reading => reading::measure(effort),
-            Group::Index => index::measure(effort),
-            Group::Export => export::measure(effort),
-            Group::Search => search::measure(effort),
-            Group::Shadow => shadow::measure(effort),
-            Group::Fleet => fleet::measure(effort),
-            Group::Start => start::measure(effort),
-        };
-        match rows {
-            Ok(rows) => table.add(&name, rows),
-            Err(error) => {
-                whole = false;
-                eprintln!("{name} could not be measured: {error}");
+    for run in 1..=cli.runs {
+        let mut table = Table::default();
+        for group in Group::value_variants().iter().filter(|group| cli.only.is_empty() || cli.only.contains(group)) {
+            let name = group.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+            let which = if cli.runs > 1 { format!(" {run} of {}", cli.runs) } else { String::new() };
+            eprintln!("[{:>3} s] {name}{which}", started.elapsed().as_secs());
+            match group.rows(Effort { quick: cli.quick }) {
+                Ok(rows) => table.add(&name, rows),
+                Err(error) => {
+                    whole = false;
+                    eprintln!("{name} could not be measured: {error}");
+                }
             }
         }
+        tables.push(table);
     }
     eprintln!("[{:>3} s] done", started.elapsed().as_secs());
-    print!("{table}");
+    let runs = Runs::of(tables);
+    print!("{runs}");
+    let record = runs.record();
+    if let Some(before) = &before {
+        print!("{}", Comparison::of(&record, before));
+    }
     if let Some(file) = &cli.json {
-        std::fs::write(file, table.json()).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+        record.write(file)?;
     }
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use super::cores;
+use super::record::{Record, RecordedRow, RecordedTarget};
 
 /// One figure and its reference.
 pub struct Row {
@@ -20,13 +20,19 @@ pub struct Row {
     pub note: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
+    #[serde(rename = "us")]
     Microseconds,
+    #[serde(rename = "ms")]
     Milliseconds,
+    #[serde(rename = "1/s")]
     PerSecond,
+    #[serde(rename = "1")]
     Count,
+    #[serde(rename = "%")]
     Percent,
+    #[serde(rename = "kB")]
     Kilobytes,
 }
 
@@ -44,6 +50,11 @@ pub enum Target {
 }
 
 impl Row {
+    /// What runs are compared by: the ratio, or the figure of a row without one.
+    fn figure(&self) -> f64 {
+        if self.ratio.is_nan() { self.measured } else { self.ratio }
+    }
+
     fn met(&self) -> Option<bool> {
         match self.target {
             Target::AtMost(most) => Some(self.ratio <= most),
@@ -86,17 +97,6 @@ impl Unit {
             Self::Kilobytes => format!("{value:.1} kB"),
         }
     }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Microseconds => "us",
-            Self::Milliseconds => "ms",
-            Self::PerSecond => "1/s",
-            Self::Count => "1",
-            Self::Percent => "%",
-            Self::Kilobytes => "kB",
-        }
-    }
 }
 
 /// Every row, by group.
@@ -109,28 +109,70 @@ impl Table {
     pub fn add(&mut self, group: &str, rows: Vec<Row>) {
         self.rows.extend(rows.into_iter().map(|row| (group.to_owned(), row)));
     }
+}
 
-    pub fn json(&self) -> String {
-        let rows: Vec<Value> = self.rows.iter().map(|(group, row)| row_json(group, row)).collect();
-        format!("{:#}\n", json!({ "cores": cores::available().len(), "rows": rows }))
+/// The tables of several runs as one, with each row of the run that is the median for it.
+pub struct Runs {
+    runs: usize,
+    median: Table,
+    /// In the order of the rows.
+    noise: Vec<Option<f64>>,
+}
+
+impl Runs {
+    pub fn of(mut tables: Vec<Table>) -> Self {
+        let (runs, mut median, mut noise) = (tables.len(), Table::default(), Vec::new());
+        while let Some((group, what)) = next(&tables) {
+            let is_row = |(of, row): &(String, Row)| (of, &row.what) == (&group, &what);
+            let mut rows: Vec<Row> = tables
+                .iter_mut()
+                .filter_map(|table| Some(table.rows.remove(table.rows.iter().position(is_row)?).1))
+                .collect();
+            rows.sort_by(|a, b| a.figure().total_cmp(&b.figure()));
+            let middle = rows.remove((rows.len() - 1) / 2);
+            let figure = middle.figure();
+            let far = rows.iter().map(|row| (row.figure() / figure - 1.0).abs()).reduce(f64::max);
+            noise.push(far.filter(|far| far.is_finite()));
+            median.rows.push((group, middle));
+        }
+        Self { runs, median, noise }
+    }
+
+    pub fn record(&self) -> Record {
+        let rows = self.median.rows.iter().zip(&self.noise).map(|((group, row), noise)| recorded(group, row, *noise));
+        Record::new(self.runs, rows.collect())
     }
 }
 
-fn row_json(group: &str, row: &Row) -> Value {
-    let target = match row.target {
-        Target::AtMost(most) => json!({ "ratio_at_most": most }),
-        Target::AtLeast(least) => json!({ "ratio_at_least": least }),
-        Target::Within(most) => json!({ "measured_at_most": most }),
-        Target::None => Value::Null,
-    };
-    json!({
-        "group": group, "what": row.what, "measured": row.measured, "unit": row.unit.as_str(),
-        "reference": row.reference, "reference_value": row.reference_value, "ratio": row.ratio, "target": target,
-        "met": row.met(), "note": row.note,
-    })
+/// The group and the name of the next row.
+fn next(tables: &[Table]) -> Option<(String, String)> {
+    let (group, row) = tables.iter().find_map(|table| table.rows.first())?;
+    Some((group.clone(), row.what.clone()))
 }
 
-impl fmt::Display for Table {
+fn recorded(group: &str, row: &Row, noise: Option<f64>) -> RecordedRow {
+    let number = |value: f64| Some(value).filter(|value| value.is_finite());
+    RecordedRow {
+        group: group.to_owned(),
+        what: row.what.clone(),
+        measured: number(row.measured),
+        unit: row.unit,
+        reference: row.reference.clone(),
+        reference_value: number(row.reference_value),
+        ratio: number(row.ratio),
+        noise,
+        target: match row.target {
+            Target::AtMost(most) => Some(RecordedTarget::RatioAtMost(most)),
+            Target::AtLeast(least) => Some(RecordedTarget::RatioAtLeast(least)),
+            Target::Within(most) => Some(RecordedTarget::MeasuredAtMost(most)),
+            Target::None => None,
+        },
+        met: row.met(),
+        note: row.note.clone(),
+    }
+}
+
+impl fmt::Display for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["what", "measured", "reference", "", "ratio", "target", ""].map(str::to_owned);
         let line = |row: &Row| {
@@ -150,7 +192,7 @@ impl fmt::Display for Table {
                 row.verdict().to_owned(),
             ]
         };
-        let lines: Vec<_> = std::iter::once(head).chain(self.rows.iter().map(|(_, row)| line(row))).collect();
+        let lines: Vec<_> = std::iter::once(head).chain(self.median.rows.iter().map(|(_, row)| line(row))).collect();
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 7] = std::array::from_fn(width);
         for [what, measured, reference, name, ratio, target, verdict] in &lines {
@@ -159,7 +201,7 @@ impl fmt::Display for Table {
                 format!("{what:a$}  {measured:>b$}  {reference:>c$}  {name:d$}  {ratio:>e$}  {target:<t$}  {verdict}");
             writeln!(f, "{}", text.trim_end())?;
         }
-        let notes: Vec<_> = self.rows.iter().filter(|(_, row)| !row.note.is_empty()).collect();
+        let notes: Vec<_> = self.median.rows.iter().filter(|(_, row)| !row.note.is_empty()).collect();
         if !notes.is_empty() {
             writeln!(f)?;
         }
