@@ -5,12 +5,13 @@ mod long;
 
 use std::{path::Path, time::Duration};
 
-use alloy::rpc::client::RpcClient;
+use alloy::{primitives::Address, rpc::client::RpcClient};
 use assay_tests::{
     devnet::{Chain, Devnet},
     proxy::Proxy,
     service::{Caller, KEY, Service, plugins},
 };
+use futures::future::try_join_all;
 use tokio::{
     runtime,
     time::{Instant, sleep},
@@ -64,6 +65,9 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         rows.push(scene.warm("borrower", effort.of(301), Target::AtMost(1.3)).await?);
         rows.push(scene.warm("busy", effort.of(101), Target::None).await?);
         rows.push(scene.cold(&STRANGERS[..effort.of(STRANGERS.len())]).await?);
+        for wallets in [10, 100] {
+            rows.push(scene.crowd(wallets).await?);
+        }
         drop(scene);
         rows.push(long::measure(effort).await?);
         Ok(rows)
@@ -117,9 +121,12 @@ impl Scene {
 
     async fn warm(&self, wallet: &str, rounds: usize, target: Target) -> Result<Row, Failure> {
         let path = self.path(wallet);
-        read(&self.api, &path).await?;
-        read(&self.watched_api, &path).await?;
-        self.move_on().await?;
+        // The second read checks what the first one stored.
+        for _ in 0..2 {
+            read(&self.api, &path).await?;
+            read(&self.watched_api, &path).await?;
+            self.move_on().await?;
+        }
         let bare = self.calls(wallet).await?;
         let (mut reports, mut bares) = (Vec::new(), Vec::new());
         for round in 0..=rounds {
@@ -144,6 +151,34 @@ impl Scene {
         Ok(row(format!("first report of a wallet ({} wallets)", wallets.len()), &reports, &bares, Target::None, &last))
     }
 
+    /// The calls for each of `count` known wallets that are read at once, compared with those of one alone.
+    async fn crowd(&self, count: u8) -> Result<Row, Failure> {
+        let paths: Vec<String> =
+            (1..=count).map(|wallet| format!("/api/v2/report/address/{}", Address::repeat_byte(wallet))).collect();
+        let mut calls = Vec::new();
+        for at_once in [1, paths.len()] {
+            let paths = paths.iter().take(at_once);
+            for _ in 0..3 {
+                self.move_on().await?;
+                self.proxies.iter().for_each(|proxy| drop(proxy.take()));
+                try_join_all(paths.clone().map(|path| read(&self.watched_api, path))).await?;
+            }
+            let made: usize = self.proxies.iter().map(|proxy| proxy.take().len()).sum();
+            calls.push(made as f64 / at_once as f64);
+        }
+        let (alone, each) = (calls.first().copied().unwrap_or(f64::NAN), calls.last().copied().unwrap_or(f64::NAN));
+        Ok(Row {
+            what: format!("calls for each of {count} known wallets read at once"),
+            measured: each,
+            reference: "for one alone".into(),
+            reference_value: alone,
+            unit: Unit::Count,
+            ratio: each / alone,
+            target: Target::None,
+            note: String::new(),
+        })
+    }
+
     /// Milliseconds of a report and of the calls alone, each at a new block.
     async fn pair(&self, path: &str, bare: &[Bare], report_first: bool) -> Result<(f64, f64), Failure> {
         let report = async {
@@ -153,7 +188,7 @@ impl Scene {
         let reference = async {
             self.move_on().await?;
             let started = Instant::now();
-            futures::future::try_join_all(bare.iter().map(Bare::run)).await?;
+            try_join_all(bare.iter().map(Bare::run)).await?;
             Ok::<_, Failure>(milliseconds(started))
         };
         if report_first {
@@ -177,8 +212,8 @@ fn row(what: String, reports: &[f64], bares: &[f64], target: Target, calls: &[Ba
         ratio: median(reports.iter().zip(bares).map(|(report, bare)| report / bare).collect()),
         target,
         note: format!(
-            "the reference asks both chains at once for the head and then, side by side, for {}; the server beside it \
-             asks whether earlier blocks still stand",
+            "the reference asks both chains at once for the head and then, side by side, for {}; the server also asks \
+             whether earlier blocks still stand, unless its heads say so",
             calls.first().map(Bare::words).unwrap_or_default(),
         ),
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_domain::{Address, Coverage, Snapshot};
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::{Call, Proxy};
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::history::uncached;
@@ -108,5 +109,24 @@ fn code_is_asked_for_again_when_the_nonce_moves() {
         on.rpc.request::<Value>("anvil_setCode", json!([wallet, "0x"])).await.unwrap();
         on.rpc.request::<Value>("anvil_setNonce", json!([wallet, format!("{:#x}", transactions + 1)])).await.unwrap();
         on.mine(1).await.unwrap();
+    });
+}
+
+#[test]
+fn wallets_that_are_read_at_once_share_all_but_their_accounts() {
+    alone(async |devnet| {
+        let (reader, proxy) = knowing(devnet).await;
+        let wallets: Vec<Address> = (1..=20).map(Address::repeat_byte).collect();
+        let all = || join_all(wallets.iter().map(|wallet| reader.read_for_a_score(*wallet)));
+        all().await;
+        devnet.ethereum.mine(1).await.unwrap();
+        proxy.take();
+        assert!(all().await.iter().all(|read| read.coverage() == Coverage::Complete));
+        let calls = proxy.take();
+        let of = |method: &str| calls.iter().filter(|call| call.method == method).count();
+        assert_eq!(of("eth_getTransactionCount"), wallets.len());
+        for method in ["eth_call", "eth_getLogs", "eth_getBlockByNumber"] {
+            assert!((1..wallets.len() / 2).contains(&of(method)), "{method}: {}", of(method));
+        }
     });
 }

@@ -34,7 +34,7 @@ use crate::{
 use ahead::Ahead;
 use assay_domain::{Address, ChainId, ChainSnapshot, Coverage, ReadBlock};
 use assay_evm::{
-    client::{Block, Client},
+    client::{Block, Client, Sharing},
     fault::Fault,
 };
 use assay_index::follow::{self, IndexState};
@@ -72,7 +72,10 @@ pub(super) struct Chain {
     permits: Arc<Semaphore>,
 }
 
-type ReadStart = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, StoredRead);
+/// The permit of a read, and what makes it share requests; a batch has both for its reads.
+type Turn = (Option<OwnedSemaphorePermit>, Option<Sharing>);
+
+type ReadStart = (Turn, Result<Block, Fault>, StoredRead);
 
 /// What earlier reads of a wallet stored.
 struct StoredRead {
@@ -134,6 +137,12 @@ impl Chain {
         self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
     }
 
+    /// Whether so many wallets are read at once that their reads share requests.
+    fn is_crowded(&self) -> bool {
+        let reading = (limits::READS as usize).saturating_sub(self.permits.available_permits());
+        reading / permits_of_one(self.client.rate()) as usize >= limits::CROWD
+    }
+
     /// Whether the endpoint's known rate limit can explain why a read of `snapshot` ended late.
     pub(super) fn is_late(&self, snapshot: &ChainSnapshot) -> bool {
         snapshot.chain_id == self.config.id && snapshot.coverage == Coverage::Pending && self.client.is_paced()
@@ -149,8 +158,8 @@ impl Chain {
         batch: Option<&BatchChain>,
     ) -> (ChainSnapshot, Option<Rest>) {
         self.index.asked_for(wallet);
-        let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
-            Ok((permit, Ok(head), stored)) => (permit, head, stored),
+        let ((permit, _sharing), head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
+            Ok((turn, Ok(head), stored)) => (turn, head, stored),
             Ok((_, Err(fault), _)) => {
                 let unread = vec![unread::failed(&fault)];
                 return (ChainSnapshot { unread, ..self.failed() }, None);
@@ -181,10 +190,11 @@ impl Chain {
         (snapshot, rest)
     }
 
-    /// The permit of a single read, the block to read at, and the stored progress.
+    /// The turn of a single read, the block to read at, and the stored progress.
     async fn start(&self, wallet: Address, batch: Option<&BatchChain>) -> ReadStart {
         let Some(batch) = batch else {
             let permit = self.permit().await;
+            let sharing = self.is_crowded().then(|| self.client.share());
             let head = async {
                 match self.ahead.take() {
                     Some(head) => Ok(head),
@@ -192,10 +202,10 @@ impl Chain {
                 }
             };
             let (head, stored) = tokio::join!(head, self.stored(wallet));
-            return (permit, head, stored);
+            return ((permit, sharing), head, stored);
         };
         let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
-        (None, head, stored)
+        ((None, None), head, stored)
     }
 
     async fn stored(&self, wallet: Address) -> StoredRead {
