@@ -26,7 +26,8 @@ pub fn count(logs: &[Log]) -> usize {
         [&aave::V2, &aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
         let incomplete = protocol.partial_logs().map_or(0, |logs| logs.incomplete(&evidence, wallet).len());
-        protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete
+        let unpaired = protocol.unpaired(&evidence, wallet).len();
+        protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete + unpaired
     };
     wallets.into_iter().map(|wallet| protocols.iter().map(|protocol| found(*protocol, wallet)).sum::<usize>()).sum()
 }

@@ -31,6 +31,9 @@ pub(crate) const LISTED_PARTS_PER_CALL: usize = 250;
 // Searches for changes without logs.
 /// Maximum number of blocks per span that are looked up if the history is not followed.
 pub(crate) const INCOMPLETE_BLOCKS: usize = 100;
+/// Maximum number of blocks per span that are read as a whole because a log was left out. A contract that collects fees
+/// has more: its tokens are minted without a log that names it.
+pub(crate) const WHOLE_BLOCKS: usize = 10;
 /// Maximum number of blocks with logs in one search; each costs three calls.
 pub(crate) const LOGGED_BLOCKS: usize = 2_000;
 /// Maximum number of unlogged changes in one search.

@@ -52,6 +52,11 @@ impl Market {
         keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
     }
 
+    /// Whether each change of a position in the market has a log.
+    pub(crate) fn logs_everything(&self) -> bool {
+        self.protocol.partial_logs().is_none()
+    }
+
     /// Whether `log` is one of the market's own logs and names `wallet`. A query over several protocols also returns
     /// logs that mean something only in another one.
     pub(crate) fn is_own(&self, log: &Log, wallet: B256) -> bool {
@@ -100,12 +105,12 @@ mod tests {
             both.map(|digest| digest.to_string().get(..10).unwrap_or_default().to_owned())
         });
         let known = [
-            ["0x5d1d4ab1", "0xbaf6793b"],
-            ["0x1baeceac", "0xa286a87d"],
-            ["0xc5b4235a", "0x9ea4e7e1"],
-            ["0x202c5529", "0x4e61926a"],
-            ["0x07733416", "0x80380200"],
-            ["0x6fa85f23", "0xce8ae09c"],
+            ["0x63bcf9ad", "0xd63a6326"],
+            ["0xaf19a74f", "0x88450a8d"],
+            ["0x1d2a4dc2", "0x75294e23"],
+            ["0x202c5529", "0x094eb194"],
+            ["0x07733416", "0x227864d4"],
+            ["0x0eff5303", "0x195d4503"],
         ];
         // A changed digest makes every server read all histories, and build its index, once more.
         assert_eq!(digests, known);

@@ -1,7 +1,8 @@
 //! Each log of each wallet left out of every answer, one at a time, by the only endpoint or by one beside an honest
-//! one, also of its receipts, with and without an index: a history that is complete is the true one.
+//! one, also of its receipts, with and without an index, and all logs of each transaction: a history that is complete
+//! is the true one.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -42,29 +43,41 @@ struct Setting {
     index: bool,
     /// Whether receipts lack the log, too.
     receipts: bool,
+    /// Whether all logs of its transaction are left out with it.
+    whole: bool,
 }
 
-const ONE: Setting = Setting { endpoints: 1, index: false, receipts: false };
-const SETTINGS: [Setting; 6] = [
+const ONE: Setting = Setting { endpoints: 1, index: false, receipts: false, whole: false };
+const SETTINGS: [Setting; 8] = [
     ONE,
     Setting { endpoints: 2, ..ONE },
     Setting { index: true, ..ONE },
     Setting { endpoints: 2, index: true, ..ONE },
     Setting { receipts: true, ..ONE },
     Setting { endpoints: 2, receipts: true, ..ONE },
+    Setting { whole: true, ..ONE },
+    Setting { endpoints: 2, whole: true, ..ONE },
 ];
+
+impl Setting {
+    fn is_of_soak(self) -> bool {
+        self.receipts || self.whole
+    }
+}
 
 /// What the histories of a wallet are in every market.
 type Histories = Vec<(Coverage, EventCounts, [Option<Time>; 3])>;
 /// The transaction and the index of a log.
 type Place = (String, String);
 
-/// A log that a wallet is read without.
+/// A log, or several of a transaction, that a wallet is read without.
 #[derive(Clone)]
 struct Hidden {
-    place: Place,
-    /// The words in its topics.
+    places: BTreeSet<Place>,
+    /// The words in their topics.
     names: BTreeSet<B256>,
+    /// The cases whose wallet they name or whose reader was given one: a log of a new market, or of a vault, names none.
+    concerns: BTreeSet<usize>,
 }
 
 /// A wallet with its true histories and its logs that are yet to be left out.
@@ -117,9 +130,10 @@ async fn cases(world: &World<'_>) -> Vec<Case> {
         let given = Arc::new(Mutex::new(Vec::<Hidden>::new()));
         let seen = given.clone();
         proxy.forget(move |log| {
-            let hidden = Hidden { place: place(log), names: (1..4).filter_map(|at| topic(log, at)).collect() };
+            let names = (1..4).filter_map(|at| topic(log, at)).collect();
+            let hidden = Hidden { places: BTreeSet::from([place(log)]), names, concerns: BTreeSet::new() };
             let mut seen = seen.lock().unwrap();
-            if seen.iter().all(|known| known.place != hidden.place) {
+            if seen.iter().all(|known| known.places != hidden.places) {
                 seen.push(hidden);
             }
             false
@@ -134,25 +148,47 @@ async fn cases(world: &World<'_>) -> Vec<Case> {
         assert!(is_complete(&truth), "{name}");
         let mut left = given.lock().unwrap().clone();
         // Bounded rounds take from everywhere in the history.
-        left.sort_by_key(|hidden| alloy::primitives::keccak256(format!("{:?}", hidden.place)));
+        left.sort_by_key(|hidden| alloy::primitives::keccak256(format!("{:?}", hidden.places)));
         Case { name, wallet: *wallet, truth, left }
     });
-    join_all(cases).await
+    let mut cases = join_all(cases).await;
+    let known: Vec<_> = cases.iter().map(|case| (case.wallet.into_word(), places(&case.left))).collect();
+    for hidden in cases.iter_mut().flat_map(|case| &mut case.left) {
+        let concerned = known.iter().enumerate().filter(|(_, (wallet, given))| {
+            hidden.names.contains(wallet) || hidden.places.iter().any(|place| given.contains(place))
+        });
+        hidden.concerns = concerned.map(|(index, _)| index).collect();
+    }
+    cases
+}
+
+fn places<'a>(hidden: impl IntoIterator<Item = &'a Hidden>) -> HashSet<Place> {
+    hidden.into_iter().flat_map(|hidden| &hidden.places).cloned().collect()
+}
+
+/// Joins the logs of each transaction, of all wallets.
+fn join_transactions(cases: &mut [Case]) {
+    let transaction = |hidden: &Hidden| hidden.places.first().map(|(transaction, _)| transaction.clone());
+    let mut joined = BTreeMap::<Option<String>, Hidden>::new();
+    for hidden in cases.iter().flat_map(|case| &case.left) {
+        let all = joined.entry(transaction(hidden)).or_insert_with(|| hidden.clone());
+        all.places.extend(hidden.places.iter().cloned());
+        all.concerns.extend(&hidden.concerns);
+    }
+    for case in cases {
+        let own: BTreeSet<_> = case.left.iter().map(transaction).collect();
+        case.left = own.iter().filter_map(|transaction| joined.get(transaction)).cloned().collect();
+    }
 }
 
 /// Takes a log of each wallet, so that no wallet lacks two.
 fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
-    let wallets: HashSet<B256> = cases.iter().map(|case| case.wallet.into_word()).collect();
-    let (mut taken, mut round) = (HashSet::new(), Vec::new());
+    let (mut taken, mut round) = (BTreeSet::new(), Vec::new());
     for (index, case) in cases.iter_mut().enumerate() {
-        let own = case.wallet.into_word();
-        let is_free = |hidden: &Hidden| {
-            let mut named = hidden.names.iter().filter(|name| wallets.contains(*name)).chain([&own]);
-            named.all(|name| !taken.contains(name))
-        };
+        let is_free = |hidden: &Hidden| hidden.concerns.is_disjoint(&taken);
         if let Some(place) = case.left.iter().position(is_free) {
             let hidden = case.left.remove(place);
-            taken.extend(hidden.names.iter().copied().chain([own]));
+            taken.extend(&hidden.concerns);
             round.push((index, hidden));
         }
     }
@@ -161,7 +197,7 @@ fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
 
 /// Reads the wallets of one round, each without a log.
 async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usize, Hidden)], outcome: &mut Outcome) {
-    let places: HashSet<Place> = round.iter().map(|(_, hidden)| hidden.place.clone()).collect();
+    let places = places(round.iter().map(|(_, hidden)| hidden));
     let (lying, honest) = (Proxy::start(world.url).await, Proxy::start(world.url).await);
     let hides = move |log: &Value| places.contains(&place(log));
     if setting.receipts {
@@ -187,7 +223,7 @@ async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usi
                 told.0 == Coverage::Complete && told != truth
             };
             if histories.iter().zip(&case.truth).any(differs) && wrong.insert(at) {
-                outcome.wrong.push(format!("{} without {:?}, in read {time}: {histories:?}", case.name, hidden.place));
+                outcome.wrong.push(format!("{} without {:?}, in read {time}: {histories:?}", case.name, hidden.places));
             }
         }
     }
@@ -199,8 +235,11 @@ async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usi
 pub(super) async fn none_is_wrong(what: &str, world: World<'_>) {
     let mut wrong = Vec::new();
     let is_soak = std::env::var_os("ASSAY_SOAK").is_some();
-    for setting in SETTINGS.into_iter().filter(|setting| is_soak || !setting.receipts) {
+    for setting in SETTINGS.into_iter().filter(|setting| is_soak || !setting.is_of_soak()) {
         let (mut cases, mut outcome, began) = (cases(&world).await, Outcome::default(), Instant::now());
+        if setting.whole {
+            join_transactions(&mut cases);
+        }
         for _ in 0..rounds() {
             let round = next_round(&mut cases);
             if round.is_empty() {

@@ -81,6 +81,17 @@ impl Client {
         }
     }
 
+    /// Like [`proven_block`](Self::proven_block), by another endpoint if the first cannot prove them.
+    ///
+    /// # Errors
+    /// Those of the first endpoint.
+    pub async fn proven_by_any(&self, number: u64) -> Result<Option<Vec<ProvenTransaction>>, Fault> {
+        match (self.proven_block(number).await?, self.other_endpoints()) {
+            (None, Some(other)) => Ok(other.proven_block(number).await.unwrap_or_default()),
+            (found, _) => Ok(found),
+        }
+    }
+
     /// The call data of each of `transactions`; `None` for one that the endpoint does not have.
     pub async fn inputs(&self, transactions: &[B256]) -> Result<Vec<Option<Bytes>>, Fault> {
         let asks = transactions.iter().map(|hash| ("eth_getTransactionByHash", json!([hash]))).collect();

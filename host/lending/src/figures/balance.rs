@@ -127,11 +127,14 @@ impl Balance {
             return (flow.moves == 0 && !self.amount.is_zero()).then_some(Difference::Unexplained);
         }
         let years = now.saturating_sub(since.unwrap_or(now)) as f64 / YEAR;
+        // What a token of debt at a fixed rate stores is without the interest since its last log.
+        let is_stored = matches!(self.asset, Asset::Fixed(_));
+        let is_fixed = (flow.fixed_rate || self.fixed_rate) && !is_stored;
         let grown = |held: I256, interest: Option<Interest>| {
-            let own = if flow.fixed_rate || self.fixed_rate { (tolerances::FIXED_RATE * years).exp_m1() } else { 0.0 };
+            let own = if is_fixed { (tolerances::FIXED_RATE * years).exp_m1() } else { 0.0 };
             share(held, interest.map_or(0.0, |interest| interest.growth(now)).max(own))
         };
-        let is_exact = self.side == Side::Collateral || matches!(self.asset, Asset::Shares(_));
+        let is_exact = is_stored || self.side == Side::Collateral || matches!(self.asset, Asset::Shares(_));
         let slack = if is_exact { 0 } else { rounding(flow.moves) };
         let slack = I256::try_from(slack).unwrap_or(I256::MAX);
         let most = flow.net.saturating_add(grown(flow.high, self.gains)).saturating_add(slack);

@@ -64,6 +64,6 @@ pub enum What {
     Event { kind: EventKind, time: u64 },
     /// An amount moved.
     Moved(Move),
-    /// The logs may not show everything; the wallet owned at least this after them.
+    /// The logs may not show everything, or lack one; the wallet owned at least this after them.
     Incomplete { owned: I256 },
 }

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use crate::{
     figures::{
         hints::{AllHints, Hint, Naming},
-        indexed::{Entry, Indexed, IndexedMarket},
+        indexed::{Entry, Indexed, IndexedMarket, What},
     },
     history::{
         events::Extract,
@@ -52,6 +52,8 @@ impl Reader {
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
             let entries = entries_of(wallet, indexed, &of_words, market, hints);
+            // The node's receipts, or another endpoint, may have what the index lacks.
+            let entries = entries.filter(|entries| !lacks_logs(market, entries));
             if let Some(entries) = entries.filter(|_| self.is_behind(record.as_ref(), indexed)) {
                 // A record that lacks a part would be read again anyway.
                 *record = record.take().filter(|record| !record.lacks_part(market, Some(hints)));
@@ -110,6 +112,11 @@ fn entries_of(
         Some(aliases) => aliases.joined(&parts, hints),
         None => parts.first().map(|(_, entries)| entries.to_vec()),
     }
+}
+
+/// Whether a log of `market` was left out of its `entries`.
+fn lacks_logs(market: &Market, entries: &[Entry]) -> bool {
+    market.logs_everything() && entries.iter().any(|entry| matches!(entry.what, What::Incomplete { .. }))
 }
 
 /// The entries of `market`, if all its blocks were indexed with these `hints`.

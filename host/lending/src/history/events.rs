@@ -1,6 +1,6 @@
 //! Turns logs into events: which logs concern which market, and their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::{primitives::I256, rpc::types::Log};
 
@@ -36,6 +36,8 @@ pub(crate) struct FoundLogs {
     pub receipts: Vec<Log>,
     /// Whether the endpoint answered no query over all contracts.
     pub is_unscoped: bool,
+    /// Blocks whose header proves that `receipts` have every log of these transactions.
+    pub proven: BTreeSet<u64>,
 }
 
 /// The events and amounts of a wallet in all markets in a span, each list in chain order.
@@ -43,8 +45,8 @@ pub(crate) struct FoundLogs {
 pub(crate) struct Extract {
     pub events: Vec<Event>,
     pub moves: Vec<Moved>,
-    /// Markets, by index, and blocks in which their logs may not show everything, with the least that the wallet owned
-    /// after them.
+    /// Markets, by index, and blocks in which their logs may not show everything, or lack one, with the least that the
+    /// wallet owned after them.
     pub incomplete: BTreeMap<(usize, u64), I256>,
 }
 
@@ -63,6 +65,7 @@ impl FromIterator<Self> for FoundLogs {
             all.logs.extend(piece.logs);
             all.receipts.extend(piece.receipts);
             all.is_unscoped |= piece.is_unscoped;
+            all.proven.extend(piece.proven);
             all
         })
     }
@@ -72,14 +75,14 @@ impl FromIterator<Self> for FoundLogs {
 pub(crate) type AllBefore = Vec<(u64, Sums)>;
 
 /// The events and amounts in `found`. Some markets need what was read `before`. Each log counts once.
-pub(crate) fn extract(markets: &[Market], plan: &Plan, mut found: FoundLogs, before: &AllBefore) -> Extract {
+pub(crate) fn extract(markets: &[Market], plan: &Plan, found: &mut FoundLogs, before: &AllBefore) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
     let (mut extract, wallet) = (Extract::default(), plan.wallet.into_word());
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
         let evidence = Evidence {
-            own: own(&found, market, wallet),
+            own: own(found, market, wallet),
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
@@ -87,6 +90,10 @@ pub(crate) fn extract(markets: &[Market], plan: &Plan, mut found: FoundLogs, bef
         };
         extract.add(index, market, &evidence, wallet);
     }
+    let is_proven = |(index, block): &(usize, u64)| {
+        found.proven.contains(block) && markets.get(*index).is_some_and(Market::logs_everything)
+    };
+    extract.incomplete.retain(|place, _| !is_proven(place));
     extract.events.sort_by_key(|event| event.block);
     extract
 }
@@ -110,6 +117,9 @@ impl Extract {
         for (owned, log) in market.protocol.partial_logs().iter().flat_map(|logs| logs.incomplete(evidence, wallet)) {
             let place = (index, log.block_number.unwrap_or_default());
             self.incomplete.entry(place).and_modify(|most| *most = owned.max(*most)).or_insert(owned);
+        }
+        for log in market.protocol.unpaired(evidence, wallet) {
+            self.incomplete.entry((index, log.block_number.unwrap_or_default())).or_insert(I256::ZERO);
         }
         let moves = market.protocol.moves(evidence, wallet).into_iter();
         self.moves
@@ -214,14 +224,18 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(extract(&markets, &plan, FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events.len(), 1);
+        assert_eq!(
+            extract(&markets, &plan, &mut FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events.len(),
+            1
+        );
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = extract(&markets, &plan(&markets), FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
+        let events =
+            extract(&markets, &plan(&markets), &mut FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             events,
@@ -243,7 +257,8 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = extract(&markets, &plan(&markets), FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
+        let events =
+            extract(&markets, &plan(&markets), &mut FoundLogs { logs, ..FoundLogs::default() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

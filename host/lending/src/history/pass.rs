@@ -3,6 +3,7 @@
 mod count;
 mod follow;
 mod opinion;
+mod whole;
 
 use std::{collections::HashSet, time::Instant};
 
@@ -128,7 +129,7 @@ impl Pass<'_> {
             let naming = found.logs.iter().filter(|log| self.names_parts(log));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
-            let found = self.extract(found);
+            let found = self.whole(found).await?;
             self.follow_and_count(found, through).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
@@ -169,7 +170,7 @@ impl Pass<'_> {
         counted
     }
 
-    fn extract(&self, found: FoundLogs) -> Extract {
+    fn extract(&self, found: &mut FoundLogs) -> Extract {
         let markets = &self.reader.markets;
         extract(markets, &self.plan, found, &self.ledger.before(markets))
     }

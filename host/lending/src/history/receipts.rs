@@ -69,7 +69,7 @@ impl Reader {
         let (logs, unscoped): (Vec<_>, Vec<_>) = try_join_all(asked).await?.into_iter().unzip();
         let logs = self.compared(plan, span, logs.concat()).await?;
         let receipts = self.receipts(plan, &logs).await?;
-        Ok(FoundLogs { logs, receipts, is_unscoped: unscoped.contains(&true) })
+        Ok(FoundLogs { logs, receipts, is_unscoped: unscoped.contains(&true), ..FoundLogs::default() })
     }
 
     /// The logs of markets with hints in the transactions that `logs`, all of a span, point to.

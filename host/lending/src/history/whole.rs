@@ -70,7 +70,7 @@ impl Reader {
         let logs = logs.try_collect::<Vec<_>>().await?.concat();
         let receipts = self.receipts(plan, &logs).await?;
         metrics::counter!("assay_explorer_histories_total", "chain" => self.chain.to_string()).increment(1);
-        let found = FoundLogs { logs, receipts, is_unscoped: false };
+        let found = FoundLogs { logs, receipts, ..FoundLogs::default() };
         Ok(Chunk { found: vec![found], through, stop: None })
     }
 

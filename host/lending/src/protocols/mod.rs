@@ -188,6 +188,12 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
+    /// The logs of tokens in `evidence` that lack the market's own log of the same change: it was left out, unless the
+    /// block proves that there is none.
+    fn unpaired<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<&'a Log> {
+        Vec::new()
+    }
+
     /// For a protocol whose logs do not show every change of a position.
     fn partial_logs(&self) -> Option<&dyn PartialLogs> {
         None

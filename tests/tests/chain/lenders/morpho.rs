@@ -2,256 +2,28 @@
 //! and health factor what the package's own library says.
 
 mod strangers;
+mod wallets;
+mod world;
 
 use std::sync::Arc;
 
-use alloy::primitives::{Address, B256, Bytes, U256};
+use alloy::primitives::{Address, B256, U256};
 use alloy::sol_types::SolEvent;
-use assay_domain::{AssetClass, ChainSnapshot, Coverage, EventKind, Protocol, Snapshot};
+use assay_domain::{Coverage, EventKind, Protocol, Snapshot};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
-use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
-use assay_tests::lenders::morpho::{self, Blue, Coin, Market, Morpho};
-use assay_tests::lenders::{Log, Small};
+use assay_tests::lenders::config::CHAIN;
+use assay_tests::lenders::morpho::Blue;
 use assay_tests::proxy::{Call, Proxy, Reply};
-use tokio::sync::OnceCell;
 
 use super::super::lies::first_of;
+use super::super::one_log;
 use super::super::wallets::counted;
-use super::super::{RUNTIME, Reader, one_log};
-use super::{Done, pool, position, read_after};
+use super::{pool, position, read_after};
+use world::{World, with};
 
-const ETHER_USD: f64 = 2_000.0;
 /// Wallets whose position is read and priced completely.
 const NAMES: [&str; 10] = ["bank", "ada", "ben", "cleo", "dora", "finn", "gus", "hal", "ivy", "kay"];
-
-struct World {
-    chain: Small,
-    morpho: Morpho,
-    markets: Markets,
-    /// Time and logs of every block, read from its receipts.
-    blocks: Vec<(u64, Vec<Log>)>,
-    setup: Setup,
-}
-
-struct Markets {
-    /// Dollars against ether.
-    dollars: Market,
-    /// Ether against dollars.
-    ether: Market,
-    /// Dollars against a token without a price.
-    odd: Market,
-    /// A market whose contracts use up all gas.
-    hostile: Market,
-}
-
-static WORLD: OnceCell<World> = OnceCell::const_new();
-
-fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
-}
-
-/// Calls in one market on a chain. Amounts are thousandths of a whole token.
-struct On<'a>(&'a mut Small, &'a Morpho, &'a Market);
-
-impl On<'_> {
-    fn give(&mut self, to: &str, coin: Coin, amount: u64) -> U256 {
-        let amount = coin.thousandths(amount);
-        self.1.queue_tokens(self.0, wallet(to), coin, amount);
-        amount
-    }
-
-    async fn supply(&mut self, from: &str, to: &str, amount: u64) -> Done {
-        let (assets, params) = (self.give(from, self.2.loan, amount), self.2.params.clone());
-        let call = Blue::supplyCall { params, assets, shares: U256::ZERO, onBehalf: wallet(to), data: Bytes::new() };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    async fn withdraw(&mut self, from: &str, amount: u64) -> Done {
-        let (assets, params) = (self.2.loan.thousandths(amount), self.2.params.clone());
-        let (owner, receiver) = (wallet(from), wallet("somebody"));
-        let call = Blue::withdrawCall { params, assets, shares: U256::ZERO, onBehalf: owner, receiver };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    async fn secure(&mut self, from: &str, to: &str, amount: u64) -> Done {
-        let (assets, params) = (self.give(from, self.2.collateral, amount), self.2.params.clone());
-        let call = Blue::supplyCollateralCall { params, assets, onBehalf: wallet(to), data: Bytes::new() };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    async fn release(&mut self, from: &str, amount: u64) -> Done {
-        let (assets, params) = (self.2.collateral.thousandths(amount), self.2.params.clone());
-        let (owner, receiver) = (wallet(from), wallet(from));
-        let call = Blue::withdrawCollateralCall { params, assets, onBehalf: owner, receiver };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    /// `by` borrows in the name of `of`, and gets it.
-    async fn borrow(&mut self, by: &str, of: &str, amount: u64) -> Done {
-        let (assets, params) = (self.2.loan.thousandths(amount), self.2.params.clone());
-        let (owner, receiver) = (wallet(of), wallet(by));
-        let call = Blue::borrowCall { params, assets, shares: U256::ZERO, onBehalf: owner, receiver };
-        self.1.call(self.0, wallet(by), &call).await
-    }
-
-    async fn repay(&mut self, from: &str, of: &str, amount: u64) -> Done {
-        let (assets, params) = (self.give(from, self.2.loan, amount), self.2.params.clone());
-        let call = Blue::repayCall { params, assets, shares: U256::ZERO, onBehalf: wallet(of), data: Bytes::new() };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    /// Repays every share of the debt.
-    async fn repay_all(&mut self, from: &str) -> Done {
-        self.give(from, self.2.loan, 1_000_000_000);
-        let call = Blue::positionCall { id: self.2.id(), user: wallet(from) };
-        let shares = U256::from(self.0.view(self.1.blue, &call, self.0.head).await?.borrowShares);
-        let (params, owner) = (self.2.params.clone(), wallet(from));
-        let call = Blue::repayCall { params, assets: U256::ZERO, shares, onBehalf: owner, data: Bytes::new() };
-        self.1.call(self.0, wallet(from), &call).await
-    }
-
-    /// The collateral is worth `price`, and a liquidator takes this much of it.
-    async fn liquidate(&mut self, borrower: &str, price: f64, amount: u64) -> Done {
-        self.1.queue_price(self.0, self.2, price);
-        self.give("liquidator", self.2.loan, 1_000_000_000);
-        let (seized, params) = (self.2.collateral.thousandths(amount), self.2.params.clone());
-        let borrower = wallet(borrower);
-        let call = Blue::liquidateCall {
-            params,
-            borrower,
-            seizedAssets: seized,
-            repaidShares: U256::ZERO,
-            data: Bytes::new(),
-        };
-        self.1.call(self.0, wallet("liquidator"), &call).await
-    }
-}
-
-async fn live(chain: &mut Small, morpho: &Morpho, markets: &Markets) -> Done {
-    let Markets { dollars, ether, odd, hostile } = markets;
-    let owner = wallet(assay_tests::devnet::actors::DEPLOYER);
-    let (params, fee) = (dollars.params.clone(), U256::from(10).pow(U256::from(17)));
-    morpho.call(chain, owner, &Blue::setFeeRecipientCall { recipient: wallet("treasury") }).await?;
-    morpho.call(chain, owner, &Blue::setFeeCall { params, fee }).await?;
-    On(chain, morpho, dollars).supply("bank", "bank", 50_000_000).await?;
-    On(chain, morpho, ether).supply("bank", "bank", 10_000).await?;
-    // In two markets, with a repayment by another.
-    let mut on = On(chain, morpho, dollars);
-    on.secure("ada", "ada", 10_000).await?;
-    on.borrow("ada", "ada", 9_000_000).await?;
-    on.repay("ada", "ada", 2_000_000).await?;
-    on.supply("ben", "ben", 4_000_000).await?;
-    on.repay("ben", "ada", 1_000_000).await?;
-    on.release("ada", 1_000).await?;
-    on.withdraw("ben", 1_500_000).await?;
-    let mut on = On(chain, morpho, ether);
-    on.secure("ada", "ada", 5_000_000).await?;
-    on.borrow("ada", "ada", 1_000).await?;
-    on.release("ada", 1_000_000).await?;
-    // Liquidated in part, and with a debt that the collateral does not cover.
-    let mut on = On(chain, morpho, dollars);
-    on.secure("cleo", "cleo", 2_000).await?;
-    on.borrow("cleo", "cleo", 3_000_000).await?;
-    on.secure("dora", "dora", 1_000).await?;
-    on.borrow("dora", "dora", 1_600_000).await?;
-    on.liquidate("cleo", 1_700.0, 500).await?;
-    on.liquidate("dora", 1_000.0, 1_000).await?;
-    morpho.queue_price(on.0, dollars, ETHER_USD);
-    // In the name of a wallet that allows it, to another receiver.
-    let allow = Blue::setAuthorizationCall { authorized: wallet("manager"), isAuthorized: true };
-    morpho.call(on.0, wallet("gus"), &allow).await?;
-    on.secure("manager", "gus", 3_000).await?;
-    on.borrow("manager", "gus", 2_000_000).await?;
-    // A wallet that closes its whole position.
-    on.secure("hal", "hal", 4_000).await?;
-    on.borrow("hal", "hal", 100_000).await?;
-    on.repay_all("hal").await?;
-    on.release("hal", 4_000).await?;
-    on.supply("kay", "kay", 50_000).await?;
-    // Others supply what has no price, in a market of contracts that use up all gas.
-    On(chain, morpho, hostile).secure("somebody", "ivy", 1_000).await?;
-    On(chain, morpho, odd).secure("somebody", "emil", 7_000).await?;
-    On(chain, morpho, dollars).supply("emil", "emil", 60_000).await?;
-    let mut on = On(chain, morpho, odd);
-    on.supply("bank", "bank", 1_000_000).await?;
-    on.secure("frida", "frida", 9_000).await?;
-    on.borrow("frida", "frida", 10_000).await?;
-    // All blocks above are settled.
-    for _ in 0..40 {
-        chain.mine().await?;
-    }
-    Ok(())
-}
-
-impl World {
-    async fn start() -> Result<Self, assay_tests::devnet::Error> {
-        let mut chain = Small::start(CHAIN).await?;
-        let (native_feed, dollar) = (price_feed(&mut chain, ETHER_USD), price_feed(&mut chain, 1.0));
-        let morpho = morpho::deploy(&mut chain, ETHER_USD).await?;
-        let (usdc, weth, odd) = (morpho.usdc, morpho.weth, morpho.odd);
-        let markets = Markets {
-            dollars: morpho.market(&mut chain, (usdc, weth), ETHER_USD, 860).await?,
-            ether: morpho.market(&mut chain, (weth, usdc), 1.0 / ETHER_USD, 900).await?,
-            odd: morpho.market(&mut chain, (usdc, odd), 5.0, 770).await?,
-            hostile: morpho.hostile(&mut chain, weth).await?,
-        };
-        live(&mut chain, &morpho, &markets).await?;
-        let setup = Setup {
-            native_feed,
-            wrapped: Some(weth.token),
-            tokens: vec![(usdc.token, 6, dollar)],
-            markets: vec![("morpho_blue", "All", morpho.blue)],
-            ..Setup::default()
-        };
-        let mut blocks = Vec::new();
-        for number in 0..=chain.head {
-            blocks.push(chain.block(number).await?);
-        }
-        Ok(Self { chain, morpho, markets, blocks, setup })
-    }
-
-    fn reader(&self) -> Reader {
-        let stablecoin = |config: &mut assay::config::Config| config.chains[0].tokens[0].class = AssetClass::Stablecoin;
-        super::reader(&self.setup, &self.chain).with(stablecoin)
-    }
-
-    fn markets(&self) -> [&Market; 4] {
-        let Markets { dollars, ether, odd, hostile } = &self.markets;
-        [dollars, ether, odd, hostile]
-    }
-
-    /// Compares what was read with the state after block `block`.
-    async fn compare(&self, name: &str, read: &ChainSnapshot, block: u64) -> LendingEvents {
-        let lived = self.morpho.lived(&self.blocks[..=block as usize], wallet(name));
-        let told = pool(read, self.morpho.blue);
-        assert_eq!(counted(told), lived, "{name}");
-        let (mut supplied, mut borrowed, mut health) = (0.0, 0.0, None::<f64>);
-        for market in self.markets() {
-            if self.created(market) > block {
-                continue;
-            }
-            let held = self.morpho.held(&self.chain, market, wallet(name), block).await.unwrap();
-            supplied += held.dollars.0;
-            borrowed += held.dollars.1;
-            health = [health, held.health].into_iter().flatten().reduce(f64::min);
-        }
-        let position = position(read, self.morpho.blue).map(|p| (p.supplied_usd, p.borrowed_usd)).unwrap_or_default();
-        let close = |one: f64, other: f64| (one - other).abs() <= 1e-12 * one.abs().max(other.abs());
-        assert!(
-            close(position.0, supplied) && close(position.1, borrowed),
-            "{name}: {position:?} {supplied} {borrowed}"
-        );
-        assert_eq!(told.position.as_ref().unwrap().health_factor, health, "{name}");
-        lived
-    }
-
-    /// The first block in which a market is.
-    fn created(&self, market: &Market) -> u64 {
-        let named = |logs: &[Log]| logs.iter().any(|log| log.topics.get(1) == Some(&market.id()));
-        self.blocks.iter().position(|(_, logs)| named(logs)).unwrap() as u64
-    }
-}
 
 fn told(lived: &LendingEvents) -> [u64; 5] {
     [lived.supply, lived.withdraw, lived.borrow, lived.repay, lived.liquidation]

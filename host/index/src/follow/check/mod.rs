@@ -1,6 +1,7 @@
 //! Finds logs that an endpoint leaves out. If there is another endpoint, both answer, and the receipts of the
 //! transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
-//! range is then requested again. A first read from one endpoint is not checked.
+//! range is then requested again, and is unchecked if they may still be missing. A first read from one endpoint is not
+//! checked.
 
 mod bloom;
 
@@ -41,9 +42,11 @@ impl Indexer {
             None => Ok((logs, Check::None)),
             Some(false) => Ok((logs, Check::Bloom)),
             Some(true) => {
-                let again = self.logs_at(&self.client, scan, span).await?;
+                let (known, again) = (logs.len(), self.logs_at(&self.client, scan, span).await?);
                 let logs = self.settled(scan, span, [logs, again], &[]).await?;
-                Ok((logs, Check::Bloom))
+                // A bloom may also tell of logs that there are not; that it does so here is not known.
+                let is_whole = logs.len() > known && self.lacks(scan, span, &logs).await? == Some(false);
+                Ok((logs, if is_whole { Check::Bloom } else { Check::None }))
             }
         }
     }

@@ -285,3 +285,14 @@ async fn blooms_show_logs_that_the_only_endpoint_leaves_out() {
     assert_eq!(checked.by_bloom, 50);
     assert!(checked.unchecked > 900 && node.chain.lock().unwrap().receipts > 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_that_the_only_endpoint_leaves_out_each_time_are_unchecked() {
+    let (node, folder) = (node(1_000).await, folder());
+    let running = start(&[&node], folder.path());
+    running.reaches(1_000 - FINALITY).await;
+    node.set(|chain| (chain.forgets, chain.head) = (1, 1_050));
+    running.reaches(1_050 - FINALITY).await;
+    let (_, checked) = running.contents(folder.path()).await;
+    assert_eq!(checked.by_bloom, 0, "the blooms tell of logs that no answer has");
+}

@@ -144,3 +144,13 @@ fn a_principal_that_old_state_shows_is_exact() {
     assert_eq!(held.differs_from(number(501)), Some(Difference::Missing));
     assert_eq!(balance(525, 1_050, 1_100).differs_from(number(1)), None, "the market does not say");
 }
+
+#[test]
+fn what_a_token_of_debt_at_a_fixed_rate_stores_is_exact() {
+    let year = 31_557_600;
+    let stored = |amount: u64| Balance::still(Side::Debt, Asset::Fixed(Address::ZERO), U256::from(amount));
+    let flow = Flow { fixed_rate: true, ..flow(&[100_000, -40_000]) };
+    let differs = |amount| stored(amount).differs(flow, Some(NOW - year), NOW);
+    assert_eq!(differs(60_000), None);
+    assert_eq!((differs(60_001), differs(59_999)), (Some(Difference::Unexplained), Some(Difference::Missing)));
+}

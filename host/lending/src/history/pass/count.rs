@@ -1,11 +1,14 @@
 //! Adds events and amounts from logs or from an index to the ledger.
 
 use super::Pass;
-use crate::history::{
-    events::{Event, Extract},
-    past::paired,
-    settled::SettledHistory,
-    tally::untimed,
+use crate::{
+    figures::record::Unexplained,
+    history::{
+        events::{Event, Extract},
+        past::paired,
+        settled::SettledHistory,
+        tally::untimed,
+    },
 };
 use assay_evm::Fault;
 
@@ -20,6 +23,10 @@ impl Pass<'_> {
 
     /// Adds the new events and amounts, with the times of their blocks.
     pub(super) async fn count(&mut self, found: Extract) -> Result<(), Fault> {
+        for (index, block) in self.lacking(&found) {
+            let Some(entry) = self.ledger.entries.get_mut(index).filter(|entry| block >= entry.next) else { continue };
+            entry.unexplained = Some(Unexplained::LogsMissing);
+        }
         let mut events = found.events;
         let settled_to = self.settled_to.map(|block| block.number);
         let is_settled = |event: &Event| settled_to.is_some_and(|to| event.block <= to);

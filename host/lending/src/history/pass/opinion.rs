@@ -101,8 +101,9 @@ impl Pass<'_> {
                 "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            let found = FoundLogs { logs, receipts, is_unscoped: false };
-            self.count(self.extract(found)).await?;
+            let found = FoundLogs { logs, receipts, ..FoundLogs::default() };
+            let found = self.whole(found).await?;
+            self.count(found).await?;
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ use mentions::{Mention, MentionRoles};
 pub use marks::Mark;
 
 /// Changes when the entries derived from the same logs change; an index of an earlier server is then not used.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Reads all wallets in the markets whose hints are known.
 #[derive(Debug)]

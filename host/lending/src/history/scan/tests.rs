@@ -151,7 +151,7 @@ fn alone(markets: &[Market], hints: &AllHints, wallet: Address, chain: &[Log]) -
             && plan.reads_receipts_of(markets, log.address())
     };
     let receipts = chain.iter().filter(in_receipt).cloned().collect();
-    let all = extract(markets, &plan, FoundLogs { logs, receipts, is_unscoped: false }, &Vec::new());
+    let all = extract(markets, &plan, &mut FoundLogs { logs, receipts, ..FoundLogs::default() }, &Vec::new());
     let of = |market: usize| {
         let events = all.events.iter().filter(|event: &&Event| event.market == market).copied().collect();
         let moves = all.moves.iter().filter(|moved: &&Moved| moved.market == market).copied().collect();
@@ -190,7 +190,7 @@ fn all_markets_are_three_queries() {
     assert_eq!((all.addresses.len(), shape(from), shape(to)), (11, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Scan::new(markets[..1].into(), [Some(Vec::new())].into());
-    assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [5, 0, 0, 0])]);
+    assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [7, 0, 0, 0])]);
 }
 
 #[test]

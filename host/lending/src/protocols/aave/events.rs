@@ -111,6 +111,17 @@ pub(super) fn changes_debt(log: &Log, asset: Address) -> bool {
     }
 }
 
+/// Whether a log of the pool changes a supply of `asset`.
+pub(super) fn changes_supply(log: &Log, asset: Address) -> bool {
+    address_at(log, 1) == Some(asset)
+        && match log.topic0() {
+            Some(&(DEPOSIT_V2 | SUPPLY_V3 | MINT_UNBACKED | WITHDRAW | LIQUIDATION)) => true,
+            // Out of aTokens.
+            Some(&REPAY_V3) => amount_at(log, 1).is_some_and(|flag| !flag.is_zero()),
+            _ => false,
+        }
+}
+
 /// Whether a log of the pool is one of these `kinds` and changes a debt in `asset`.
 pub(super) fn changes_debt_by(log: &Log, asset: Address, kinds: &[EventKind]) -> bool {
     changes_debt(log, asset) && event(log).is_some_and(|kind| kinds.contains(&kind))

@@ -31,13 +31,19 @@ const MINT: B256 = token::Mint::SIGNATURE_HASH;
 const BURN: B256 = token::Burn::SIGNATURE_HASH;
 
 /// The logs of a reserve's token of debt at a fixed rate.
-pub(super) fn hints(asset: Address, token: Address) -> [Hint; 2] {
-    [(MINT, 2), (BURN, 1)].map(|(topic0, topic)| Hint {
-        contract: token,
-        topic0,
-        naming: Naming::Balance { topic, side: Side::Debt, asset },
-        explained_by: &[],
-    })
+pub(super) fn hints(asset: Address, token: Address) -> impl Iterator<Item = Hint> {
+    let naming = move |topic0| Some(Naming::Balance { topic: holder_at(topic0)?, side: Side::Debt, asset });
+    let hint = move |topic0| Some(Hint { contract: token, topic0, naming: naming(topic0)?, explained_by: &[] });
+    [MINT, BURN].into_iter().filter_map(hint)
+}
+
+/// The topic of a mint or a burn in which it names the holder.
+pub(super) fn holder_at(topic0: B256) -> Option<usize> {
+    match topic0 {
+        MINT => Some(2),
+        BURN => Some(1),
+        _ => None,
+    }
 }
 
 /// The changes of stored debt in the logs of `evidence`.
@@ -92,7 +98,7 @@ mod tests {
         let of_token = log(TOKEN, &topics, &[amount, 1_000 + interest, interest, 0, 0, 0]);
         let own: Vec<Log> =
             beside.iter().map(|topic0| log(Address::ZERO, &[*topic0, ASSET.into_word(), WALLET], &[1])).collect();
-        let listed = hints(ASSET, TOKEN);
+        let listed: Vec<Hint> = hints(ASSET, TOKEN).collect();
         let (own, hints) = (own.iter().collect(), vec![&of_token]);
         let evidence = Evidence { own, hints, listed: &listed, ..Evidence::default() };
         let [(moved, _)] = moves(&evidence)[..] else { panic!() };

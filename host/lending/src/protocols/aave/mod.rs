@@ -13,6 +13,9 @@
 //!   side: the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint by a bridge is a supply.
 //!
+//! Each log of an aToken or a debt token has its pair in a log of the pool ([`pairs`]); one without shows that a log was
+//! left out.
+//!
 //! The logs of aTokens and debt tokens also show the stored balances ([`scaled`], [`fixed`]), which interest does not
 //! change. The sum of the logged changes must equal the stored balance, apart from rounding.
 //!
@@ -24,6 +27,7 @@
 mod delegation;
 mod events;
 mod fixed;
+mod pairs;
 mod position;
 mod rules;
 mod scaled;
@@ -45,10 +49,11 @@ use crate::{
 use assay_domain::B256;
 use assay_evm::{Block, Client};
 pub(crate) use events::{SIGNATURES_V2, SIGNATURES_V3};
-use events::{changes_debt, event, moved, order};
+use events::{event, moved, order};
+use pairs::{RATES_V2, RATES_V3, Token, is_paired};
 
-/// The reading that finds credit; older histories are read once more.
-const WITH_CREDIT: u32 = 2;
+/// The reading that finds missing logs by their pairs; older histories are read once more.
+const WITH_PAIRS: u32 = 3;
 
 /// One version of the protocol.
 #[derive(Debug)]
@@ -70,7 +75,8 @@ impl LendingProtocol for Aave {
     fn profile(&self) -> Profile {
         Profile {
             logs_its_traces: self.version == Version::V3,
-            reading: WITH_CREDIT,
+            reading: WITH_PAIRS,
+            in_receipts: if self.version == Version::V2 { RATES_V2 } else { RATES_V3 },
             ..Profile::new("aave", self.signatures)
         }
     }
@@ -107,12 +113,18 @@ impl LendingProtocol for Aave {
             Naming::Holder(asset) if hint.topic0 == TRANSFER => tokens::is_explained(log, asset, wallet, own, hinting),
             // The transfer next to it decides whether a receipt is needed.
             Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
-            Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
+            Naming::Balance { side, asset, .. } => {
+                is_paired(Token { address: log.address(), side, asset }, wallet, own, hinting)
+            }
             Naming::At(_) => hint.is_explained_by(own) || delegation::is_apart(hint, log, wallet),
             Naming::With(_) | Naming::Alias { .. } | Naming::Emitter(_) | Naming::Never { .. } => {
                 hint.is_explained_by(own)
             }
         }
+    }
+
+    fn unpaired<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
+        pairs::unpaired(evidence, wallet)
     }
 
     /// Only if the pool's aTokens are known.

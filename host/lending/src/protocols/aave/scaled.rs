@@ -49,7 +49,7 @@ mod supply_v2 {
 
 pub(super) const MINT: B256 = token::Mint::SIGNATURE_HASH;
 const BURN: B256 = token::Burn::SIGNATURE_HASH;
-const BALANCE_TRANSFER: B256 = token::BalanceTransfer::SIGNATURE_HASH;
+pub(super) const BALANCE_TRANSFER: B256 = token::BalanceTransfer::SIGNATURE_HASH;
 pub(super) const MINT_DEBT_V2: B256 = debt_v2::Mint::SIGNATURE_HASH;
 const BURN_DEBT_V2: B256 = debt_v2::Burn::SIGNATURE_HASH;
 const MINT_SUPPLY_V2: B256 = supply_v2::Mint::SIGNATURE_HASH;
@@ -75,13 +75,14 @@ pub(super) fn is_shown(side: Side, asset: Address) -> bool {
 /// The logs of a reserve's aToken (`supply`) and debt token that change a wallet's stored balances.
 pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Address) -> Vec<Hint> {
     let changes = |side| match (version, side) {
-        (Version::V3, _) => [(MINT, 2), (BURN, 1)],
-        (Version::V2, Side::Debt) => [(MINT_DEBT_V2, 2), (BURN_DEBT_V2, 1)],
-        (Version::V2, _) => [(MINT_SUPPLY_V2, 1), (BURN_SUPPLY_V2, 1)],
+        (Version::V3, _) => [MINT, BURN],
+        (Version::V2, Side::Debt) => [MINT_DEBT_V2, BURN_DEBT_V2],
+        (Version::V2, _) => [MINT_SUPPLY_V2, BURN_SUPPLY_V2],
     };
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let of_token = |(side, contract): (Side, Address)| {
-        changes(side).map(|(topic0, topic)| hint(contract, topic0, Naming::Balance { topic, side, asset }))
+        let topics = changes(side).into_iter().filter_map(|topic0| Some((topic0, holder_at(topic0)?)));
+        topics.map(move |(topic0, topic)| hint(contract, topic0, Naming::Balance { topic, side, asset }))
     };
     let is_read = |(side, token): &(Side, Address)| is_shown(*side, asset) && !token.is_zero();
     let tokens = [(Side::Supply, supply), (Side::Debt, debt)];
@@ -90,6 +91,15 @@ pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Add
         hints.push(hint(supply, BALANCE_TRANSFER, Naming::Holder(asset)));
     }
     hints
+}
+
+/// The topic of a mint or a burn in which it names the holder.
+pub(super) fn holder_at(topic0: B256) -> Option<usize> {
+    match topic0 {
+        MINT | MINT_DEBT_V2 => Some(2),
+        BURN | BURN_DEBT_V2 | MINT_SUPPLY_V2 | BURN_SUPPLY_V2 => Some(1),
+        _ => None,
+    }
 }
 
 /// The changes of stored balances, including changes of nothing, in the `logs` that match the hints in `listed`.

@@ -8,7 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use alloy::rpc::types::Log;
 
-use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW, order};
+use super::{
+    events::{LIQUIDATION, WITHDRAW, order},
+    pairs::{Token, is_paired},
+};
 use crate::{
     figures::{
         hints::{Hint, Naming, TRANSFER},
@@ -29,18 +32,11 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
             own.topic0().is_some_and(|topic| signatures.contains(topic)) && own.topics().get(1) == Some(&about)
         })
     };
-    if from == wallet {
-        // The pool burnt it and logs why, or it was transferred, which the pool does only to seize it.
-        to == wallet
-            || if to.is_zero() { explains(&[WITHDRAW, REPAY_V3, LIQUIDATION]) } else { explains(&[LIQUIDATION]) }
-    } else if from.is_zero() {
-        // The pool minted it, or it is interest minted along with another change, such as a smaller seizure.
-        let beside = |other: &&&Log| {
-            other.topic0() == Some(&TRANSFER)
-                && other.address() == log.address()
-                && other.topics().get(1).is_some_and(|from| !from.is_zero())
-        };
-        own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
+    if from.is_zero() || to.is_zero() {
+        is_paired(Token { address: log.address(), side: Side::Supply, asset }, wallet, own, transfers)
+    } else if from == wallet {
+        // The pool transfers only what it seizes.
+        to == wallet || explains(&[LIQUIDATION])
     } else {
         // What the wallet withdraws may be another's, or seized from it.
         !explains(&[WITHDRAW])

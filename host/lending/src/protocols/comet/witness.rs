@@ -73,7 +73,7 @@ impl Witness {
 /// Reads `block` as a witness. Its logs must be proven by its header, or be those that another endpoint has.
 pub(super) async fn witness(quest: &Quest<'_>, block: u64) -> Result<Witness, Obstacle> {
     let wallet = quest.wallet.into_word();
-    let Some(transactions) = proven(quest, block).await? else {
+    let Some(transactions) = quest.client.proven_by_any(block).await? else {
         return Ok(Witness::of(&confirmed(quest, block).await?, wallet));
     };
     let of_market = |transaction: &ProvenTransaction| {
@@ -107,14 +107,6 @@ pub(super) async fn witness(quest: &Quest<'_>, block: u64) -> Result<Witness, Ob
         }
     }
     Ok(witness)
-}
-
-/// The transactions of `block`, as the first endpoint has them that can prove them.
-async fn proven(quest: &Quest<'_>, block: u64) -> Result<Option<Vec<ProvenTransaction>>, Fault> {
-    match (quest.client.proven_block(block).await?, quest.client.other_endpoints()) {
-        (None, Some(other)) => Ok(other.proven_block(block).await.unwrap_or_default()),
-        (found, _) => Ok(found),
-    }
 }
 
 /// The logs of the market in `block`, which two endpoints have alike.

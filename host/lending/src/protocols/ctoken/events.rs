@@ -86,7 +86,8 @@ pub(super) fn moved(log: &Log, wallet: B256) -> Option<Move> {
     }
 }
 
-fn word(log: &Log, index: usize) -> Option<B256> {
+/// A word of a log's data.
+pub(super) fn word(log: &Log, index: usize) -> Option<B256> {
     let start = index.checked_mul(32)?;
     log.data().data.get(start..start.checked_add(32)?).map(B256::from_slice)
 }

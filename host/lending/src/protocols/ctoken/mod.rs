@@ -8,6 +8,8 @@
 //!   comes with a transfer of the cToken. Forks name the distributions differently ([`dialect`]); a market whose names
 //!   are unknown is partial.
 //!
+//! Each transfer of the underlying token needs a log of the cToken in the same transaction ([`pairs`]).
+//!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
 //! Not found, as the `remarks` of reports say: before the first distribution (block 10,228,864, June 2020), debt in ETH
@@ -19,6 +21,7 @@
 
 mod dialect;
 mod events;
+mod pairs;
 mod position;
 mod terms;
 
@@ -35,6 +38,9 @@ use assay_evm::{Block, Client};
 use events::{BORROW, LIQUIDATE_BORROW, REPAY_BORROW};
 use terms::CTokenTerms;
 
+/// The reading that finds missing logs by their pairs; older histories are read once more.
+const WITH_PAIRS: u32 = 2;
+
 /// The logs do not show all moves, and debts without any hint leave a trace without a log.
 #[derive(Debug)]
 pub(crate) struct CompoundV2;
@@ -42,6 +48,7 @@ pub(crate) struct CompoundV2;
 impl LendingProtocol for CompoundV2 {
     fn profile(&self) -> Profile {
         Profile {
+            reading: WITH_PAIRS,
             in_receipts: &[BORROW, REPAY_BORROW, LIQUIDATE_BORROW],
             no_events: EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO },
             reads_without_terms: false,
@@ -61,5 +68,9 @@ impl LendingProtocol for CompoundV2 {
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
         evidence.receipts.iter().filter_map(|log| Some((events::moved(log, wallet)?, *log))).collect()
+    }
+
+    fn unpaired<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
+        pairs::unpaired(evidence, wallet)
     }
 }

@@ -57,7 +57,7 @@ const SIGNATURES: &[Signature] = &[
 
 impl LendingProtocol for MakerVaults {
     fn profile(&self) -> Profile {
-        Profile { reading: 2, names_its_parts: true, ..Profile::new("maker", SIGNATURES) }
+        Profile { reading: 3, names_its_parts: true, ..Profile::new("maker", SIGNATURES) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {

@@ -138,13 +138,15 @@ impl<'a> Owners<'a> {
     }
 
     /// Adds a change of a vault's owner. If an account gives a vault away that none has, a log is missing, and the
-    /// share becomes negative.
+    /// share becomes negative. If the wallet gets a vault back that it has, the one by which it gave it away is missing,
+    /// and the state contradicts the share, which is too large.
     fn pass_on(&mut self, names: &WalletNames, given: Given, block: u64, log: Option<&'a Log>) {
         let Given { id, by, to } = given;
         self.give_away(names, (id, by), block, log);
         // Until the next read, which knows the vault, the state contradicts the share.
         let is_known = names.is_vault(id) || names.accounts.contains(&to);
-        for account in names.accounts.iter().filter(|_| by.is_some() && is_known) {
+        let is_got_back = names.accounts.contains(&to) && by.is_some_and(|by| !names.accounts.contains(&by));
+        for account in names.accounts.iter().filter(|_| by.is_some() && is_known && !is_got_back) {
             let held = names.held_by(id, *account);
             if self.share(held, u64::MAX).is_positive() {
                 self.add(held, block, I256::MINUS_ONE, log);
@@ -209,12 +211,12 @@ fn moved(id: B256, amount: I256) -> Move {
 }
 
 /// The entries of a wallet, joined from those of its accounts, urns and vaults. `None` if an urn holds collateral of
-/// another kind than its vault, which anyone can add.
+/// another kind than its vault, which anyone can add, or if the wallet got a vault back that it has.
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
     let names = WalletNames::of(hints, *wallet);
     let mut found: Vec<Entry> = own.iter().filter(|entry| given_of(entry).is_none()).copied().collect();
-    let owners = joined_owners(&names, of_words);
+    let owners = joined_owners(&names, of_words)?;
     let changes = owners.changes.iter().flat_map(|(id, changes)| changes.iter().map(move |change| (*id, change)));
     found
         .extend(changes.map(|(id, (block, amount, _))| Entry { block: *block, what: What::Moved(moved(id, *amount)) }));
@@ -249,8 +251,9 @@ pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Ve
     Some(found)
 }
 
-/// The owners by the entries of the accounts, which gain, and of the vaults, which are lost.
-fn joined_owners(names: &WalletNames, of_words: &[(B256, &[Entry])]) -> Owners<'static> {
+/// The owners by the entries of the accounts, which gain, and of the vaults, which are lost. `None` if the wallet got a
+/// vault back that it has.
+fn joined_owners(names: &WalletNames, of_words: &[(B256, &[Entry])]) -> Option<Owners<'static>> {
     let (mut owners, mut given) = (Owners::default(), Vec::new());
     for (word, entries) in of_words {
         let (is_account, is_vault) = (names.accounts.contains(word), names.is_vault(*word));
@@ -269,14 +272,25 @@ fn joined_owners(names: &WalletNames, of_words: &[(B256, &[Entry])]) -> Owners<'
         }
     }
     given.sort_unstable();
-    for (block, change, id, word) in given {
+    let is_any = |block: u64, id: B256, wanted: JoinedChange| {
+        given.iter().any(|(at, change, of, _)| (*at, *of, *change) == (block, id, wanted))
+    };
+    let has = |owners: &Owners<'_>, id| {
+        names.accounts.iter().any(|account| owners.share(names.held_by(id, *account), u64::MAX).is_positive())
+    };
+    for (block, change, id, word) in given.iter().copied() {
+        let is_got_back =
+            change == JoinedChange::Lost && is_any(block, id, JoinedChange::To) && !is_any(block, id, JoinedChange::By);
+        if is_got_back && has(&owners, id) {
+            return None;
+        }
         match change {
             JoinedChange::By => owners.give_away(names, (id, Some(word)), block, None),
             JoinedChange::Lost => owners.pass_on(names, Given { id, by: Some(word), to: B256::ZERO }, block, None),
             JoinedChange::To => owners.pass_on(names, Given { id, by: None, to: word }, block, None),
         }
     }
-    owners
+    Some(owners)
 }
 
 /// A change of a vault's owner in an index. In one block, a vault is lost before another account gains it.

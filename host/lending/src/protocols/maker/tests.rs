@@ -180,7 +180,7 @@ fn events_are_of_the_owner_after_their_block() {
         frob(2, URN, 100, 40),
         give(3, ME),
         frob(4, URN, 10, 0),
-        give(5, PROXY),
+        given_by(5, ME, PROXY),
         frob(6, URN, 10, 0),
         give(7, OTHER),
         frob(8, URN, -120, -40),
@@ -268,6 +268,24 @@ fn a_vault_that_an_account_gives_away_was_its_own() {
     assert_eq!(share(&[away], &unknown, PROXY), -1);
 }
 
+#[test]
+fn a_vault_that_comes_back_was_given_away() {
+    let hints = aliases(true);
+    let logs = [new_vault(1, PROXY), frob(2, URN, 9, 4), given_by(3, PROXY, OTHER), frob(4, URN, 0, 1), give(5, PROXY)];
+    let share = |logs: &[Log]| net(&read(logs, &hints, None).1, Side::Supply, Asset::Shares(held_by(VAULT, PROXY, ME)));
+    let joined = |logs: &[Log]| {
+        let of = [ME, PROXY, URN, VAULT].map(|word| (word, indexed(logs, word)));
+        let of_words: Vec<(B256, &[Entry])> = of.iter().map(|(word, entries)| (*word, entries.as_slice())).collect();
+        MakerVaults.joined(&of_words, &hints)
+    };
+    assert_eq!((share(&logs), read(&logs, &hints, None).0), (1, vec![(Supply, 2), (Borrow, 2)]));
+    assert!(joined(&logs).is_some());
+    // Without the log by which it was given away, what another did with it would be the wallet's.
+    let lacking: Vec<Log> = logs.iter().filter(|log| log.block_number != Some(3)).cloned().collect();
+    assert_eq!(share(&lacking), 2, "the state has a share of 1");
+    assert_eq!(joined(&lacking), None, "it is read from the node");
+}
+
 /// The index's entries for a word in `logs`.
 fn indexed(logs: &[Log], word: B256) -> Vec<Entry> {
     let (own, hints): (Vec<&Log>, Vec<&Log>) = logs.iter().partition(|log| log.address() == VAT);
@@ -296,7 +314,7 @@ fn an_index_says_the_same() {
         frob(2, URN, 100, 40),
         give(3, ME),
         frob(4, URN, 10, 0),
-        give(5, PROXY),
+        given_by(5, ME, PROXY),
         grab(6, URN, -10, -40),
         frob(7, ME, 3, 0),
         fork(8, URN, ME, 1, 0),

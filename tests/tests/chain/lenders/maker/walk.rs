@@ -12,7 +12,9 @@ use assay_tests::lenders::Small;
 use assay_tests::lenders::maker::{Account, Actions, Jug, Maker, Manager, Vat};
 
 use super::super::super::{RUNTIME, index::indexed};
-use super::{CHAIN, Done, World, act, change_by, give, opened, pool, seize, told, uncached, whole};
+use super::super::{Done, pool};
+use super::wallets::{act, change_by, give, opened, seize, whole};
+use super::{CHAIN, World, told, uncached};
 
 /// Reads after which a history is complete: each may learn of a vault or a proxy.
 const READS: usize = 4;

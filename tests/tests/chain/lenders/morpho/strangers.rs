@@ -14,7 +14,8 @@ use assay_tests::strangers::{Strangers, deeds};
 use super::super::super::bystanders::{Requests, standing};
 use super::super::super::{RUNTIME, chain};
 use super::super::{position, reader};
-use super::{ETHER_USD, On};
+use super::wallets::On;
+use super::world::ETHER_USD;
 
 sol! {
     function arm() external;

@@ -51,7 +51,8 @@ fn listed() -> [Hint; 1] {
 }
 
 fn explained(log: &Log, own: &[&Log], beside: &[&Log]) -> bool {
-    is_explained(log, ASSET, WALLET.into_word(), own, beside)
+    let transfers: Vec<&Log> = std::iter::once(log).chain(beside.iter().copied()).collect();
+    is_explained(log, ASSET, WALLET.into_word(), own, &transfers)
 }
 
 #[test]
@@ -69,8 +70,10 @@ fn what_the_pool_tells_of_the_same_asset_needs_no_receipt() {
             && !explained(&seized, &[&own], &[])
     );
     let minted = transfer(NOBODY, WALLET, 1);
-    assert!(explained(&minted, &[&own], &[]) && explained(&minted, &[], &[&minted, &transfer(OTHER, WALLET, 2)]));
-    assert!(!explained(&minted, &[], &[&minted]));
+    assert!(explained(&minted, &[&own], &[]) && explained(&minted, &[], &[&transfer(OTHER, WALLET, 2)]));
+    assert!(!explained(&minted, &[], &[]));
+    let other = transfer(NOBODY, WALLET, 3);
+    assert!(!explained(&minted, &[&own], &[&other]), "each has its own log of the pool");
 }
 
 #[test]
