@@ -41,6 +41,7 @@ export interface Answers {
     "get report/address/{address}/total/usd/aggregate": Total;
     "post reputation/{agent_id}": Submitted;
     "get reputation/{agent_id}/status/{submission_id}": SubmissionState;
+    "put sandbox/clock": SandboxClock;
     "get sandbox/report/address/{address}": Report;
     "get sandbox/report/address/{address}/chain/{chain_id}/total/usd": SandboxChainTotal;
     "get sandbox/report/address/{address}/total/usd": Total;
@@ -92,6 +93,7 @@ export interface Requests {
     "post models/credit/score": OwnFeatures;
     "post report/address/{address}": OffChainReport;
     "post reputation/{agent_id}": Submission;
+    "put sandbox/clock": SetSandboxClock;
     "post sandbox/score/address/{address}": OffChain;
     "post score/address/{address}": OffChain;
     "post score/address/{address}/what-if": WhatIfRequest;
@@ -1038,6 +1040,10 @@ export interface components {
             timestamp: string;
             total_asset_usd: number;
         };
+        SandboxClock: {
+            seconds: number;
+            watches: number;
+        };
         Scenario: {
             address?: string;
             agent_id?: number;
@@ -1123,6 +1129,9 @@ export interface components {
             p10?: number | null;
             p50?: number | null;
             p90?: number | null;
+        };
+        SetSandboxClock: {
+            seconds: number;
         };
         SeveralVersions: {
             versions: components["schemas"]["VersionText"][];
@@ -1559,6 +1568,9 @@ export interface components {
             unread: string[];
             values: components["schemas"]["WatchValue"][];
         };
+        WatchUncheckedEvent: components["schemas"]["WatchEventSource"] & {
+            event_ids: string[];
+        };
         WatchValue: {
             at: string;
             fired: boolean;
@@ -1774,6 +1786,7 @@ export type Roles = components['schemas']['Roles'];
 export type RollBack = components['schemas']['RollBack'];
 export type Safety = components['schemas']['Safety'];
 export type SandboxChainTotal = components['schemas']['SandboxChainTotal'];
+export type SandboxClock = components['schemas']['SandboxClock'];
 export type Scenario = components['schemas']['Scenario'];
 export type Scenarios = components['schemas']['Scenarios'];
 export type Scope = components['schemas']['Scope'];
@@ -1786,6 +1799,7 @@ export type ScoreReason = components['schemas']['ScoreReason'];
 export type ScoreWeek = components['schemas']['ScoreWeek'];
 export type Scores = components['schemas']['Scores'];
 export type ScoresSummary = components['schemas']['ScoresSummary'];
+export type SetSandboxClock = components['schemas']['SetSandboxClock'];
 export type SeveralVersions = components['schemas']['SeveralVersions'];
 export type ShadowCost = components['schemas']['ShadowCost'];
 export type ShadowPair = components['schemas']['ShadowPair'];
@@ -1854,6 +1868,7 @@ export type WatchStaleEvent = components['schemas']['WatchStaleEvent'];
 export type WatchSummary = components['schemas']['WatchSummary'];
 export type WatchTestEvent = components['schemas']['WatchTestEvent'];
 export type WatchTrigger = components['schemas']['WatchTrigger'];
+export type WatchUncheckedEvent = components['schemas']['WatchUncheckedEvent'];
 export type WatchValue = components['schemas']['WatchValue'];
 export type WatchValueEvent = components['schemas']['WatchValueEvent'];
 export type WatchVerifyEvent = components['schemas']['WatchVerifyEvent'];

@@ -51,6 +51,11 @@ impl Mocks {
         Ok(Sandbox { credit, ..self.now() })
     }
 
+    /// The scenarios of a tester.
+    pub(crate) fn scripted(&self) -> Arc<[Scripted]> {
+        Arc::clone(&self.scripted)
+    }
+
     /// Counts a request by the key of this name: a condition for some requests is over after them.
     pub(crate) async fn counted(&self, asked: MockRequest, by: &str) -> MockRequest {
         let Some(most) = asked.condition.requests else { return asked };

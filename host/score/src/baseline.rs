@@ -6,6 +6,7 @@ use crate::{Ask, Scoring, ScoringError};
 use assay_domain::{
     Assessment, Outlook, Position, Score, Snapshot, Subject,
     features::{Change, ChangeError, Features, TokenPositions},
+    parse_address,
 };
 use assay_registry::{CreditModel, ScoreError};
 use assay_rollout::Scored;
@@ -63,10 +64,29 @@ impl Baseline {
     /// # Errors
     /// The first change that does not apply, a refusal, or a failure of the model.
     pub fn after(&self, changes: &[Change]) -> Result<(Features, Vec<Position>, Assessment), WhatIfError> {
-        let (features, held) = self.held.after(&self.features, changes)?;
+        let changes: Vec<Change> = changes.iter().map(|change| self.named(change)).collect();
+        let (features, held) = self.held.after(&self.features, &changes)?;
         let says = self.model.explained_uncounted(&features).map_err(ScoringError::from)?;
         let score = self.shifted(says.score);
         Ok((features, held.positions, Assessment { score, decile: self.model.decile(score), ..says }))
+    }
+
+    /// `change` with the name that features have for its market, if it has the address of one of the wallet's: features
+    /// have no addresses.
+    fn named(&self, change: &Change) -> Change {
+        let mut change = change.clone();
+        if let Change::Repay(of) | Change::Borrow(of) | Change::Deposit(of) | Change::Withdraw(of) = &mut change
+            && let Some(address) = of.market.market.as_deref().and_then(|text| parse_address(text).ok())
+        {
+            let (chain, protocol) = (of.market.chain_id, of.market.protocol.as_str());
+            let is = |position: &&Position| {
+                (position.chain_id, position.protocol.as_str(), position.market_address) == (chain, protocol, address)
+            };
+            if let Some(position) = self.held.positions.iter().find(is) {
+                of.market = position.market_name();
+            }
+        }
+        change
     }
 
     /// What the model says of `features`; `None` if it refuses them.

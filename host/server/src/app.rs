@@ -41,7 +41,11 @@ use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, hist
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks, Tracker};
 use assay_telemetry::{Metrics, UPKEEP};
-use assay_watch::{WatchRoutes, WatchedChains, Watches, market::MarketName};
+use assay_watch::{
+    WatchRoutes, WatchedChains, Watches,
+    market::{MarketName, WatchedMarket},
+    script::WatchScript,
+};
 
 /// Timeout of background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);
@@ -124,8 +128,9 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     outcomes.start(&tasks.spawner());
     let drift = InputDrift::new(rollout.clone(), cards.clone());
     drift.start(&tasks.spawner());
-    let watches = watches(config, (&store, &access), (&scoring, &cards, &attestor)).await?;
-    if !config.sandbox && !config.chains.is_empty() {
+    let script = config.sandbox.then(|| Arc::new(mocks.clone()) as Arc<dyn WatchScript>);
+    let watches = watches(config, (&store, &access), (&scoring, &cards, &attestor), script).await?;
+    if config.sandbox || !config.chains.is_empty() {
         watches.start(&tasks.spawner());
     }
     let jobs = Jobs::new(store.clone(), access.clone(), scores.clone(), rollout.clone(), config.batch.clone());
@@ -254,25 +259,37 @@ async fn watches(
     config: &Config,
     (store, access): (&Store, &Access),
     (scoring, cards, attestor): (&Scoring, &Arc<Cards>, &Option<Arc<Attestor>>),
+    script: Option<Arc<dyn WatchScript>>,
 ) -> Result<Watches, StoreError> {
     let outbound = Outbound { timeout: config.watches.delivery_timeout, ..config.outbound.clone() };
-    let market = |chain: ChainId, market: &MarketConfig| MarketName {
-        protocol: market.protocol,
-        chain,
-        address: market.address,
+    let chains = match &script {
+        // Every script is about one market.
+        Some(_) => {
+            let market = assay_sandbox::MARKET.parse().map(|name| WatchedMarket { name, label: None });
+            WatchedChains { markets: market.into_iter().collect(), ..Default::default() }
+        }
+        None => of_chains(config),
     };
-    let chains = WatchedChains {
+    let service = (scoring.clone(), cards.clone(), attestor.clone());
+    let settings = (config.watches.clone(), chains, script);
+    Watches::open((store.clone(), access.clone()), service, settings, Guarded::new(&outbound), config.http.max_waiting)
+        .await
+}
+
+/// The chains and markets of watched wallets.
+fn of_chains(config: &Config) -> WatchedChains {
+    let market = |chain: ChainId, market: &MarketConfig| WatchedMarket {
+        name: MarketName { protocol: market.protocol, chain, address: market.address },
+        label: market.market.clone(),
+    };
+    WatchedChains {
         finality: config.chains.iter().map(|chain| (chain.id, chain.finality)).collect(),
         markets: config
             .chains
             .iter()
             .flat_map(|chain| chain.markets.iter().map(move |of| market(chain.id, of)))
             .collect(),
-    };
-    let service = (scoring.clone(), cards.clone(), attestor.clone());
-    let settings = (config.watches.clone(), chains);
-    Watches::open((store.clone(), access.clone()), service, settings, Guarded::new(&outbound), config.http.max_waiting)
-        .await
+    }
 }
 
 /// The agents of the registries, to which the account of `[reputation]` gives feedback.

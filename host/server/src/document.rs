@@ -115,6 +115,9 @@ impl Modify for KeyScheme {
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         components.add_security_scheme("x402", SecurityScheme::ApiKey(payment));
+        let mut token = Http::new(HttpAuthScheme::Bearer);
+        token.description = Some("The `token` of a watch that a payment has bought: manages this watch".to_owned());
+        components.add_security_scheme("watch_token", SecurityScheme::Http(token));
     }
 }
 

@@ -178,7 +178,7 @@ pub(crate) struct EventsBody {
     "data": {
         "id": "evt_6f3c1f0a8f0e4a6f9f6d0c5b3c1d2e4f_7", "seq": 7, "watch_id": "6f3c1f0a-8f0e-4a6f-9f6d-0c5b3c1d2e4f",
         "subject": "vitalik.eth", "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
-        "measure": "health_factor", "market": "lenderA_v3/1/0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2",
+        "measure": "health_factor", "market": "1/lenderA_v3/0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2",
         "side": "below", "bound": 1.3, "clear": 1.4, "final": false,
         "before": { "value": 1.52, "blocks": [], "at": "2026-01-15T10:29:00Z" },
         "after": { "value": 1.21, "blocks": [], "at": "2026-01-15T10:30:00Z" }

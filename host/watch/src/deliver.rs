@@ -81,9 +81,9 @@ impl WatchesInner {
     }
 
     /// Whether the receiver was asked for its consent in vain as often as an owner may have it asked in a day. Neither
-    /// more watches nor changes of them make it more.
+    /// more watches nor changes of them make it more, and neither do more payments.
     async fn is_refused(&self, watch: &WatchRecord, url: &str) -> Result<bool, StoreError> {
-        let key = records::asked(&watch.owner, &receiver(url).unwrap_or_default());
+        let Some(key) = watch.asked(url) else { return Ok(true) };
         Ok(self.store.get(&key).await?.is_some_and(|asked| asked.count >= CONSENT_OF_OWNER))
     }
 
@@ -107,13 +107,14 @@ impl WatchesInner {
                 Done::Agreed => delivery.confirmed = true,
                 Done::Replayed(over) => delivery.replay = delivery.replay.filter(|replay| replay != over),
                 Done::Tried(tried @ Tried { attempt, outcome }, replay) => {
-                    let (owner, receiver) = (&watch.record.owner, watch.record.url.as_deref().and_then(receiver));
-                    let receiver = receiver.filter(|_| attempt.seq.is_none()).unwrap_or_default();
-                    match outcome {
-                        _ if receiver.is_empty() || tried.is_not_asked() => {}
-                        Outcome::Taken => batch = batch.put(&records::consent(owner, &receiver), &now)?,
-                        Outcome::Gone | Outcome::Failed(_) => {
-                            let asked = records::asked(owner, &receiver);
+                    let url = watch.record.url.as_deref().filter(|_| attempt.seq.is_none() && !tried.is_not_asked());
+                    let asked = url.and_then(|url| Some((receiver(url)?, watch.record.asked(url)?)));
+                    match (outcome, asked) {
+                        (_, None) => {}
+                        (Outcome::Taken, Some((receiver, _))) => {
+                            batch = batch.put(&records::consent(&watch.record.owner, &receiver), &now)?;
+                        }
+                        (Outcome::Gone | Outcome::Failed(_), Some((_, asked))) => {
                             let (count, keep) = AskedRecord::after(self.store.get(&asked).await?, now);
                             batch = batch.put_expiring(&asked, &count, keep)?;
                         }

@@ -4,19 +4,23 @@
 use std::{collections::HashMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use crate::{
     event::Told,
     evidence::Fields,
-    records::{self, Ended, EventRecord, StateRecord},
+    records::{self, Ended, EventRecord, StateRecord, event_id},
     series::{Round, TriggerState, past},
     sweep::SweepReading,
-    told::{EndedEvent, MovedEvent, TestEvent},
+    told::{EndedEvent, MovedEvent, TestEvent, UncheckedEvent},
     watches::{Watch, WatchesInner},
 };
 use assay_access::Lapse;
 use assay_domain::{Address, Time};
 use assay_store::{Batch, Lease, StoreError};
+
+/// Watches whose states are stored at the same time. Writes that wait together share one flush to disk.
+const TOGETHER: usize = 64;
 
 /// A watch after its evaluation.
 pub(crate) enum Evaluated {
@@ -61,10 +65,14 @@ impl WatchesInner {
                 active.push(watch);
             }
         }
-        let read = self.read(now, &active).await;
+        let read = &self.read(now, &active).await?;
+        let mut each = Vec::with_capacity(active.len());
         for (watch, address) in active.into_iter().zip(&read.addresses) {
-            evaluated.insert(watch.record.id, self.evaluate_one(lease, watch, address, &read).await?);
+            let one = async move { Ok((watch.record.id, self.evaluate_one(lease, watch, address, read).await?)) };
+            each.push(one.boxed());
         }
+        let each: Vec<_> = stream::iter(each).buffer_unordered(TOGETHER).try_collect().await?;
+        evaluated.extend(each);
         Ok(due.iter().filter_map(|watch| evaluated.remove(&watch.record.id)).collect())
     }
 
@@ -80,7 +88,8 @@ impl WatchesInner {
         state.next = state.next.max(1);
         let mut events = Vec::new();
         let found = address.as_ref().ok().copied();
-        let told = Told { watch: record, address: found.or(state.address), now: read.now };
+        let (moment, facts) = (read.moment(record), read.facts(record, found.or(state.address)));
+        let told = Told { watch: record, address: found.or(state.address), now: moment };
         if state.generation != record.generation || state.triggers.len() != record.triggers.len() {
             state.replace_triggers();
             state.of = record.triggers.clone();
@@ -98,23 +107,24 @@ impl WatchesInner {
         }
         state.address = found.or(state.address);
         state.exposure = found.and_then(|address| read.exposure(address)).or(state.exposure);
-        let past = past::settle(&mut state.past, &read.facts, &mut state.next);
-        let mut settled = past.settled;
+        let past = past::settle(&mut state.past, &facts, &mut state.next);
+        let (mut settled, mut unchecked) = (past.settled, past.unchecked);
         events.extend(past.retracted.iter().map(|(trigger, change)| told.of(trigger, change, Fields::new())));
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
             let readings = read.readings(record, (trigger, of_trigger), address);
             let round = Round {
                 readings: &readings,
-                now: read.now,
+                now: moment,
                 since: record.created_at,
                 stale_after: TimeDelta::from_std(self.settings.stale_after(record)).unwrap_or_default(),
                 fires_at_once: record.fires_at_once,
-                chains: &read.facts,
+                chains: &facts,
             };
             let observed = of_trigger.observe(trigger, &round, &mut state.past, &mut state.next);
             settled.extend(observed.settled);
+            unchecked.extend(observed.unchecked);
             let mut changes = observed.changes;
-            if let Some(found) = found {
+            if let Some(found) = found.filter(|_| read.is_of_chains()) {
                 self.locate(found, &mut changes).await;
             }
             for change in changes {
@@ -124,6 +134,12 @@ impl WatchesInner {
                 };
                 events.push(told.of(trigger, &change, evidence));
             }
+        }
+        if !unchecked.is_empty() {
+            let event_ids = unchecked.iter().map(|seq| event_id(record.id, *seq)).collect();
+            let data = UncheckedEvent { source: told.source(state.next), event_ids };
+            events.push(told.event(state.next, "unchecked", data));
+            state.next += 1;
         }
         state.evaluated_at = Some(read.now);
         state.wait = self.settings.pace(record, &state);

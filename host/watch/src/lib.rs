@@ -7,6 +7,7 @@
 //! | [`series`], `unsaved` | the state of a trigger: firing, clearing, staleness, retraction; its writes |
 //! | `pace` | how long a watch can wait for its next evaluation |
 //! | `sweep`, `evaluate`, `leader` | the evaluation of all watches by one host of the server |
+//! | [`script`], `clock` | the script and the clock that the watches of a sandbox follow |
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
 //! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
@@ -20,6 +21,7 @@
 mod all;
 mod bodies;
 mod changes;
+mod clock;
 pub mod config;
 mod deliver;
 mod digest;
@@ -41,6 +43,7 @@ pub mod responses;
 mod routes;
 mod rows;
 mod schedule;
+pub mod script;
 pub mod secret;
 mod sender;
 pub mod series;

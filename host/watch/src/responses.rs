@@ -59,6 +59,17 @@ pub enum NewWatch {
     NoChain(DetailBody),
 }
 
+/// The clock of a sandbox.
+#[derive(IntoResponses)]
+pub enum Clock {
+    /// The server is no sandbox, or the clock would go back while the key has watches; `code` says which
+    #[response(status = 409)]
+    Refused(DetailBody),
+    /// The watches are not evaluated yet (`busy`), or the server cannot answer now
+    #[response(status = 503)]
+    Busy(DetailBody),
+}
+
 /// A stream of events.
 #[derive(IntoResponses)]
 pub enum Followed {

@@ -2,6 +2,7 @@
 //! blocks of earlier events, and the scores that triggers need.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap, hash_map},
     sync::Arc,
 };
@@ -13,12 +14,14 @@ use crate::{
     measures::{self, ScoreReading},
     reading::Readings,
     records::WatchRecord,
+    script::ScriptReading,
     series::{ChainFacts, TriggerState},
     trigger::{Measure, Trigger},
     watches::{Watch, WatchesInner},
 };
 use assay_domain::{Address, ModelVersion, Snapshot, Subject, Time};
 use assay_score::{Answering, Ask, Canonical, NotScored, ScoringError, WantedSnapshot};
+use assay_store::StoreError;
 
 /// A score that a trigger needs: of a wallet, by the version that the trigger names, or the one that answers the key of
 /// the watch: its pin, the share of the wallet, or the champion.
@@ -47,11 +50,30 @@ pub(crate) struct SweepReading {
     pub now: Time,
     pub addresses: Vec<Result<Address, String>>,
     snapshots: HashMap<Address, Arc<Snapshot>>,
-    pub facts: ChainFacts,
+    facts: ChainFacts,
+    script: Option<ScriptReading>,
     scores: HashMap<ScoreOf, Arc<ScoreReading>>,
 }
 
 impl SweepReading {
+    /// The moment of the values of `watch`.
+    pub(crate) fn moment(&self, watch: &WatchRecord) -> Time {
+        self.script.as_ref().map_or(self.now, |script| script.moment(watch).now())
+    }
+
+    /// What became of the blocks in earlier readings of `watch`, whose wallet is at `address`.
+    pub(crate) fn facts(&self, watch: &WatchRecord, address: Option<Address>) -> Cow<'_, ChainFacts> {
+        match (&self.script, address) {
+            (Some(script), Some(address)) => Cow::Owned(script.facts(watch, address)),
+            _ => Cow::Borrowed(&self.facts),
+        }
+    }
+
+    /// Whether the values are of chains.
+    pub(crate) fn is_of_chains(&self) -> bool {
+        self.script.is_none()
+    }
+
     /// The readings of `trigger` for the wallet at `address`, or why it has none.
     pub(crate) fn readings(
         &self,
@@ -64,6 +86,9 @@ impl SweepReading {
             Ok(address) => *address,
             Err(why) => return measures::unread(trigger, known, why),
         };
+        if let Some(script) = &self.script {
+            return script.readings(watch, trigger, address);
+        }
         let Some(snapshot) = self.snapshots.get(&address) else {
             return measures::unread(trigger, known, "the wallet was not read");
         };
@@ -90,10 +115,17 @@ impl SweepReading {
 
 impl WatchesInner {
     /// Reads everything that the watches of a sweep need.
-    pub(crate) async fn read(&self, now: Time, due: &[&Watch]) -> SweepReading {
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub(crate) async fn read(&self, now: Time, due: &[&Watch]) -> Result<SweepReading, StoreError> {
         let mut addresses = Vec::with_capacity(due.len());
         for watch in due {
             addresses.push(self.address(&watch.record).await);
+        }
+        if let Some(script) = self.script(due).await? {
+            let (snapshots, facts, scores) = Default::default();
+            return Ok(SweepReading { now, addresses, snapshots, facts, script: Some(script), scores });
         }
         // A cached snapshot serves while it is younger than half of the time between two evaluations.
         let mut wanted = BTreeMap::<Address, WantedSnapshot>::new();
@@ -132,7 +164,7 @@ impl WatchesInner {
                 scores.insert(of, found);
             }
         }
-        SweepReading { now, addresses, snapshots, facts, scores }
+        Ok(SweepReading { now, addresses, snapshots, facts, script: None, scores })
     }
 
     async fn address(&self, watch: &WatchRecord) -> Result<Address, String> {

@@ -229,6 +229,16 @@ pub(crate) struct RetractedEvent {
     pub after: Option<Shown>,
 }
 
+/// `watch.unchecked`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchUncheckedEvent)]
+pub(crate) struct UncheckedEvent {
+    #[serde(flatten)]
+    pub source: Source,
+    /// Ids of events whose blocks are not final, and for which no `watch.retracted` will come.
+    pub event_ids: Vec<String>,
+}
+
 /// `watch.moved`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WatchMovedEvent)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::market::MarketName;
+use crate::market::{MarketName, WatchedMarket};
 use assay_domain::{Coverage, ModelVersion, Range, Score};
 
 /// Distance between the bound and the value that clears it, as a share of the bound, unless the caller chooses one.
@@ -63,8 +63,8 @@ pub struct Trigger {
 #[schema(as = NewWatchTrigger, example = json!({ "measure": "health_factor", "below": 1.3, "clear_above": 1.4 }))]
 pub struct NewTrigger {
     measure: Measure,
-    /// `<protocol>/<chain>/<address>`, for `health_factor`, `debt_usd` and `liquidation`. Without it each market counts
-    /// by itself, and for `debt_usd` all of them together.
+    /// `<chain>/<protocol>/<address>`, or as `POST …/what-if` names it, for `health_factor`, `debt_usd` and
+    /// `liquidation`. Without it each market counts by itself, and for `debt_usd` all of them together.
     market: Option<String>,
     /// For `score`, `range` and `probability`. By default the version that answers your key: its pin, the share of the
     /// wallet, or the champion.
@@ -179,11 +179,13 @@ impl Limit {
 }
 
 impl NewTrigger {
+    /// The trigger, of one of `markets` if it names any.
+    ///
     /// # Errors
     /// What is wrong with it, and what to do.
-    pub fn checked(self) -> Result<Trigger, String> {
+    pub fn checked(self, markets: &[WatchedMarket]) -> Result<Trigger, String> {
         let (measure, name) = (self.measure, self.measure.as_str());
-        let market = self.market.as_deref().map(str::parse::<MarketName>).transpose()?;
+        let market = self.market.as_deref().map(|text| WatchedMarket::named(text, markets)).transpose()?;
         if market.is_some() && !measure.is_of_markets() {
             return Err(format!("{name} is not of a market; leave out market"));
         }

@@ -8,11 +8,12 @@ use uuid::Uuid;
 
 use crate::{
     config,
-    market::MarketName,
+    market::WatchedMarket,
     records::{
         self, Course, DeliveryRecord, EVENTS, EventRecord, NO_LIMIT, OWN, RequestRecord, Role, StateRecord,
         WatchRecord, requested,
     },
+    script::WatchScript,
     secret::{NoRandomness, ServerKey, WebhookSecret},
     trigger::{Measure, Trigger},
 };
@@ -50,6 +51,8 @@ pub(crate) struct WatchesInner {
     pub requested: Notify,
     /// An event was stored by this host.
     pub told: Notify,
+    /// What the watches of a sandbox follow instead of wallets on chains.
+    pub script: Option<Arc<dyn WatchScript>>,
     /// Clients that follow events.
     places: Arc<Semaphore>,
 }
@@ -59,7 +62,7 @@ pub(crate) struct WatchesInner {
 pub struct WatchedChains {
     /// Blocks after which each chain is final.
     pub finality: BTreeMap<ChainId, u64>,
-    pub markets: Vec<MarketName>,
+    pub markets: Vec<WatchedMarket>,
 }
 
 /// A watch to create.
@@ -180,6 +183,12 @@ pub(crate) enum WatchError {
     NotKept { before: u64 },
     #[error("The watch is paid until {}; pay for another one", Moment(*.0))]
     PaidUntil(Time),
+    #[error("The clock of this key shows {0} s, and goes back only once the key has no watches; remove them first")]
+    ClockBehind(u64),
+    #[error("Only a server in sandbox mode has a clock; start one with assay serve --sandbox")]
+    NoClock,
+    #[error("The clock is set, and the watches are not evaluated yet; set it again")]
+    ClockBusy,
     #[error("The watch was changed at the same time; try again")]
     Contended,
     #[error(transparent)]
@@ -219,7 +228,7 @@ impl Watches {
     pub async fn open(
         (store, access): (Store, Access),
         (scoring, cards, attestor): (Scoring, Arc<Cards>, Option<Arc<Attestor>>),
-        (settings, chains): (config::Watches, WatchedChains),
+        (settings, chains, script): (config::Watches, WatchedChains, Option<Arc<dyn WatchScript>>),
         sender: Guarded,
         places: usize,
     ) -> Result<Self, StoreError> {
@@ -241,6 +250,7 @@ impl Watches {
             server_key,
             requested,
             told,
+            script,
             places,
         })))
     }
@@ -269,10 +279,10 @@ impl Watches {
         }
         let markets = &self.0.chains.markets;
         if let Some(market) = trigger.market {
-            let known = markets.contains(&market);
+            let known = markets.iter().any(|one| one.name == market);
             return (!known).then(|| format!("this server does not read the market {market}"));
         }
-        let details = || markets.iter().any(|market| market.protocol.has_details());
+        let details = || markets.iter().any(|market| market.name.protocol.has_details());
         let lacks = match trigger.measure {
             Measure::HealthFactor => !details(),
             Measure::DebtUsd | Measure::Liquidation => markets.is_empty(),

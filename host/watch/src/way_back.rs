@@ -54,7 +54,8 @@ fn repayment(position: &Position, positions: &[Position], clear: f64) -> Option<
 
 /// A repayment in the form of the changes of a score.
 fn step(position: &Position, usd: f64, more: Value) -> Value {
-    let change = Change::Repay(MarketAmount { market: position.market_name(), usd });
+    let name = MarketName { protocol: position.protocol, chain: position.chain_id, address: position.market_address };
+    let change = Change::Repay(MarketAmount { market: name.into(), usd });
     let mut step = json!({ "kind": "repay", "change": change });
     if let (Value::Object(step), Value::Object(more)) = (&mut step, more) {
         step.extend(more);

@@ -13,7 +13,7 @@ use utoipa::{
 
 use crate::told::{
     CurrentEvent, DigestEvent, EndedEvent, LiquidatedEvent, ModelChangedEvent, MovedEvent, RetractedEvent, StaleEvent,
-    TestEvent, ValueEvent, VerifyEvent,
+    TestEvent, UncheckedEvent, ValueEvent, VerifyEvent,
 };
 
 /// One type of event.
@@ -41,6 +41,7 @@ pub fn webhooks(example: impl Fn(&str) -> Option<serde_json::Value>) -> Vec<Webh
         webhook::<CurrentEvent>("watch.current", "Every input of a stale measure is read again", example),
         webhook::<ModelChangedEvent>("watch.model_changed", "Another version of the model answers the watch", example),
         webhook::<RetractedEvent>("watch.retracted", "A reorganisation removed the block of an event", example),
+        webhook::<UncheckedEvent>("watch.unchecked", "Too many events wait for final blocks", example),
         webhook::<MovedEvent>("watch.moved", "The name has another address", example),
         webhook::<EndedEvent>("watch.ended", "The watch has ended", example),
         webhook::<DigestEvent>("watch.digest", "What became of the watches of a group, once a day", example),

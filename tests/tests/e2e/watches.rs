@@ -4,12 +4,13 @@
 mod attacks;
 mod changes;
 mod crash;
-mod delivery;
+pub(crate) mod delivery;
 mod evidence;
 mod fleet;
 mod owners;
 mod portfolio;
 mod receivers;
+mod scripted;
 
 use std::path::Path;
 
@@ -61,7 +62,7 @@ impl Market {
     }
 
     fn market(&self) -> String {
-        format!("lenderB_v3/{CHAIN}/{}", self.comet)
+        format!("{CHAIN}/lenderB_v3/{}", self.comet)
     }
 
     /// As [`config`](Self::config), with the models of `shelf`.

@@ -12,6 +12,8 @@ use crate::{condition::Condition, failure::Failure};
 const LONGEST: u64 = 60_000;
 /// Maximum number of scenarios in a file.
 const MOST: usize = 1_000;
+/// Maximum number of steps of a watch.
+const MOST_STEPS: u64 = 1_000;
 /// Maximum lengths of an id or title, and of a description.
 const NAME: usize = 80;
 const DESCRIPTION: usize = 500;
@@ -81,6 +83,7 @@ impl Entry {
             ("decile", self.decile.is_some()),
             ("factors", !self.factors.is_empty()),
             ("report", self.report.is_some()),
+            ("watch", !self.watch.is_empty()),
         ];
         set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
     }
@@ -118,8 +121,31 @@ impl Entry {
         let is_unread = self.report == Some(ReportState::ChainUnread);
         found.add_if(is_unread && self.chain.is_none(), "chain", "missing; name the chain that is not read");
         found.add_if(!is_unread && self.chain.is_some(), "chain", "only for report = \"chain-unread\"; leave it out");
+        self.watch_problems(found);
         let is_plain = self.condition() == Condition::default() && self.status.is_none() && self.chain.is_none();
+        let is_plain = is_plain && self.watch.is_empty();
         found.add_if(is_plain, "", "changes nothing; set what differs from a plain answer");
+    }
+
+    fn watch_problems(&self, found: &mut Problems) {
+        found.number("watch", self.watch.len(), ..=MOST_STEPS);
+        let mut before = None;
+        for (at, step) in self.watch.iter().enumerate() {
+            let key = |key: &str| format!("watch[{at}].{key}");
+            let is_late = before.is_none_or(|before| step.at_s > before);
+            found.add_if(at == 0 && step.at_s != 0, &key("at_s"), "must be 0 for the first step");
+            found.add_if(!is_late, &key("at_s"), "must be later than that of the step before");
+            found.add_if(at == 0 && step.reorganises, &key("reorganises"), "there is no step before it; leave it out");
+            before = Some(step.at_s);
+            let amounts = [("health_factor", step.health_factor), ("liquidated_usd", step.liquidated_usd)];
+            for (name, amount) in amounts.into_iter().chain([("debt_usd", Some(step.debt_usd))]) {
+                let is_wrong = amount.is_some_and(|amount| !amount.is_finite() || amount < 0.0);
+                found.add_if(is_wrong, &key(name), "must be a number of at least 0");
+            }
+            if let Some(score) = step.score {
+                found.number(&key("score"), score, u64::from(Score::MIN.get())..=u64::from(Score::MAX.get()));
+            }
+        }
     }
 
     fn score_problems(&self, found: &mut Problems) {

@@ -12,12 +12,13 @@ use crate::{
     condition::{Condition, FactorChange, PaymentOutcome, Rating, Reading, WantedScore},
     failure::{Failure, ModelFault},
     scripted::Scripted,
+    watched::WatchStep,
 };
 
 /// Seconds of `Retry-After` if the file names none.
 const RETRY: u32 = 30;
 /// The whole file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
     #[serde(default)]
@@ -25,7 +26,7 @@ pub struct ScenarioFile {
 }
 
 /// One scenario: a subject, and what differs from a plain answer.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     id: String,
@@ -48,6 +49,25 @@ pub struct Entry {
     chain: Option<ChainId>,
     submission: Option<FailedPhase>,
     payment: Option<Payment>,
+    #[serde(default)]
+    watch: Vec<Step>,
+}
+
+/// From this time of the clock on, a watch of the address reads these values.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    at_s: u64,
+    /// Without it, the wallet has no debt that is at risk.
+    health_factor: Option<f64>,
+    #[serde(default)]
+    debt_usd: f64,
+    score: Option<u32>,
+    #[serde(default)]
+    unread: bool,
+    #[serde(default)]
+    reorganises: bool,
+    liquidated_usd: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -202,7 +222,17 @@ impl Entry {
         };
         let title = self.title.unwrap_or_else(|| self.id.clone());
         let description = self.description.unwrap_or_else(|| "A scenario of the file of --scenarios.".to_owned());
-        Some(Scripted { scenario: Scenario { id: self.id, title, subject, description }, condition })
+        let watch = self.watch.into_iter().map(Step::step).collect();
+        Some(Scripted { scenario: Scenario { id: self.id, title, subject, description }, condition, watch })
+    }
+}
+
+impl Step {
+    fn step(self) -> WatchStep {
+        let Self { at_s, health_factor, debt_usd, score, unread, reorganises, liquidated_usd } = self;
+        let score = score.and_then(Score::new).unwrap_or(Score::MIN);
+        let at = Duration::from_secs(at_s);
+        WatchStep { at, health_factor, debt_usd, score, unread, reorganises, liquidated_usd }
     }
 }
 

@@ -27,7 +27,7 @@ impl WatchesInner {
     }
 }
 
-impl Leader<'_> {
+impl Leader {
     /// Suspends, resumes and ends watches as their keys demand, also those that are paused or due in a day.
     pub(super) async fn look_at_keys(&mut self) -> Result<(), StoreError> {
         let now = Utc::now();
@@ -59,7 +59,9 @@ impl Entry {
             // The evaluation ends it.
             Some(Lapse::Revoked) => self.due = now,
             Some(lapse) => self.suspend(lapse),
-            None if self.suspended.take().is_some() => self.due = super::due(&self.watch.record, &self.watch.state),
+            None if self.suspended.take().is_some() => {
+                self.due = super::entry::due(&self.watch.record, &self.watch.state)
+            }
             None => {}
         }
     }

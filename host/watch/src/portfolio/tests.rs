@@ -22,7 +22,7 @@ fn unread(when: Value) -> Watch {
         owner: "key".into(),
         by: "key".into(),
         subject: Address::with_last_byte(1).to_string(),
-        triggers: vec![when.checked().unwrap()],
+        triggers: vec![when.checked(&[]).unwrap()],
         every: std::time::Duration::from_secs(60),
         fires_at_once: false,
         statement: false,

@@ -95,7 +95,7 @@ pub(crate) async fn add(
     GroupQuery(id): GroupQuery,
     GivenRows(given): GivenRows,
 ) -> Result<Response, ApiError> {
-    let scoring = state.source.of_chains("watches no wallets")?;
+    let scoring = state.source.of_chains("has no groups of watches")?;
     let id = id.ok_or_else(|| assay_http::extract::refused("group", "give the id of a group"))?;
     let group = state.watches.group(caller.owner(), id).await?;
     if group.state.ended_at.is_some() {

@@ -85,7 +85,6 @@ pub(crate) async fn create(
     body: Result<JsonObject, ApiError>,
 ) -> Result<Response, ApiError> {
     let (watches, now) = (&state.watches, parameters::now());
-    let scoring = state.source.of_chains("watches no wallets")?;
     let order = body.and_then(|body| Order::read(body, watches));
     let caller = match (buyer, &order) {
         (Buyer::Key(caller), _) => caller,
@@ -94,14 +93,15 @@ pub(crate) async fn create(
             client.offer(Item::Watch(1))?;
             return Err(ApiError::unauthorized());
         }
-        (Buyer::Client(client), _) => return paid::create((&state, scoring), *client, (order?, secret)).await,
+        (Buyer::Client(client), _) => return paid::create(&state, *client, (order?, secret)).await,
     };
     let order = order?;
-    order.require(scoring).await?;
+    order.require(&state).await?;
     let terms = order.terms(now);
     let new = order.watch((caller.owner().to_owned(), caller.name().to_owned()), now);
     let watch = parameters::paid(&caller, terms, watches.create(new)).await?;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
+    watches.begun(watch.record.id).await?;
     let secret = Some(watch.record.secret.expose().to_owned());
     let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok((StatusCode::CREATED, fresh::once(Json(body))).into_response())

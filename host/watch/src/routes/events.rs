@@ -65,7 +65,7 @@ fn is_event_stream(item: &str) -> bool {
         (status = 200, description = "The events", body = EventsBody),
         responses::OneWatch, responses::Validated, responses::Keyed, responses::Followed,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn events(
     holder: Holder,

@@ -11,10 +11,11 @@ use utoipa::ToSchema;
 
 use super::{
     WatchRoutes,
+    change::make,
+    holder::Holder,
     parameters::{self, EVERY, GroupPath},
 };
 use crate::{
-    changes::WatchChange,
     group_bodies::{GroupBody, GroupsBody, NewGroupBody},
     records::Role,
     responses,
@@ -91,7 +92,7 @@ pub(crate) async fn create(
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (watches, now) = (&state.watches, parameters::now());
-    state.source.of_chains("watches no wallets")?;
+    state.source.of_chains("has no groups of watches")?;
     let name = body.text("name");
     if name.is_none() && body.is_good() {
         body.refuse("name", "name the group");
@@ -168,10 +169,7 @@ pub(crate) async fn change(
     let change = parameters::change(&mut body, watches);
     body.finish()?;
     let before = watches.group(caller.owner(), id).await?;
-    let terms = further_terms(&state, &before, &change).await?;
-    let rotates = change.rotates_secret;
-    let group = parameters::paid(&caller, terms, watches.change(caller.owner(), id, change)).await?;
-    let secret = rotates.then(|| group.record.secret.expose().to_owned());
+    let (group, secret) = make(&state, &Holder::Key(caller), &before, change).await?;
     Ok(fresh::once(Json(NewGroupBody { secret, group: shown(&state, &group).await? })))
 }
 
@@ -193,17 +191,6 @@ pub(crate) async fn remove(
     state.watches.remove_group(caller.owner(), id).await?;
     tracing::info!(by = caller.name(), group = %id, "group of watches removed");
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// The terms that `change` adds to all watches of `group`.
-async fn further_terms(state: &WatchRoutes, group: &Watch, change: &WatchChange) -> Result<usize, ApiError> {
-    let Some(until) = change.until.filter(|until| *until > group.record.until) else { return Ok(0) };
-    let members = state.watches.0.members(group.record.id).await.map_err(ApiError::store)?;
-    let further = |member: &Watch| {
-        let (begun, paid) = (member.record.created_at, member.record.until);
-        parameters::terms(until - begun).saturating_sub(parameters::terms(paid - begun))
-    };
-    Ok(members.iter().map(further).sum())
 }
 
 async fn shown(state: &WatchRoutes, group: &Watch) -> Result<GroupBody, ApiError> {

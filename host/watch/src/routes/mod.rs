@@ -2,6 +2,8 @@
 
 mod admin;
 mod bulk;
+mod change;
+mod clock;
 mod create;
 mod events;
 mod groups;
@@ -28,7 +30,7 @@ use assay_score::ScoreSource;
 pub struct WatchRoutes {
     pub gate: Gate,
     pub watches: Watches,
-    /// A sandbox has wallets that nothing happens to, so it watches none.
+    /// A sandbox watches only wallets that have a script.
     pub source: Arc<dyn ScoreSource>,
     /// Payment by call, if watches are for sale.
     pub payments: Payments,
@@ -56,6 +58,7 @@ assay_http::rows! { WatchRoutes:
     POST "/api/v2/watches/{watch_id}/test" Models [held] one::test;
     POST "/api/v2/watches/{watch_id}/replay" Models [held] one::replay;
     GET "/api/v2/watches/{watch_id}/events" Models [held] events::events;
+    PUT "/api/v2/sandbox/clock" Sandbox clock::set;
     GET "/api/v2/admin/watches" Admin admin::list;
     DELETE "/api/v2/admin/watches/{watch_id}" Admin admin::remove;
 }
@@ -75,6 +78,9 @@ impl From<WatchError> for ApiError {
                 Self::coded(StatusCode::CONFLICT, "no_such_events", error.to_string())
             }
             WatchError::PaidUntil(_) => Self::coded(StatusCode::CONFLICT, "watch_paid_until", error.to_string()),
+            WatchError::ClockBehind(_) => Self::coded(StatusCode::CONFLICT, "clock_behind", error.to_string()),
+            WatchError::NoClock => Self::coded(StatusCode::CONFLICT, "no_clock", error.to_string()),
+            WatchError::ClockBusy => Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()),
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::{
     WatchRoutes,
+    change::make,
     holder::Holder,
     parameters::{self, WatchPath},
 };
@@ -19,7 +20,7 @@ use crate::{
     changes::WatchChange,
     responses,
     trigger::NewTrigger,
-    watches::{Watch, WatchError},
+    watches::Watch,
 };
 use assay_http::{ApiError, extract::JsonObject, fresh};
 
@@ -62,7 +63,7 @@ pub(crate) struct ReplayBody {
     get, path = "/api/v2/watches/{watch_id}", tag = "watches", operation_id = "get_watch",
     params(WatchPath),
     responses((status = 200, description = "The watch", body = WatchBody), responses::OneWatch, responses::Keyed),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn get(
     holder: Holder,
@@ -85,7 +86,7 @@ pub(crate) async fn get(
         responses::OneWatch, responses::Changed, responses::Validated, responses::Bodied, responses::Keyed,
         responses::Units,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn change(
     holder: Holder,
@@ -98,21 +99,8 @@ pub(crate) async fn change(
     let label = Some(parameters::label(&mut body)).filter(|_| is_label_given);
     let change = WatchChange { label, ..parameters::change(&mut body, watches) };
     body.finish()?;
-    let before = watches.watch(holder.owner(), id).await?.record;
-    let rotates = change.rotates_secret;
-    if let Some(paid) = before.paid_until.filter(|paid| change.until.is_some_and(|until| until > *paid)) {
-        return Err(WatchError::PaidUntil(paid).into());
-    }
-    let watch = match &holder {
-        Holder::Payer { owner } => watches.change(owner, id, change).await?,
-        Holder::Key(caller) => {
-            let paid = parameters::terms(before.until - before.created_at);
-            let wanted = change.until.map_or(0, |until| parameters::terms(until - before.created_at));
-            let further = wanted.saturating_sub(paid);
-            parameters::paid(caller, further, watches.change(caller.owner(), id, change)).await?
-        }
-    };
-    let secret = rotates.then(|| watch.record.secret.expose().to_owned());
+    let before = watches.watch(holder.owner(), id).await?;
+    let (watch, secret) = make(&state, &holder, &before, change).await?;
     let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok(fresh::once(Json(body)))
 }
@@ -125,7 +113,7 @@ pub(crate) async fn change(
         (status = 204, description = "The watch is removed"),
         responses::OneWatch, responses::Changed, responses::Keyed,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn remove(
     holder: Holder,
@@ -146,7 +134,7 @@ pub(crate) async fn remove(
         (status = 202, description = "The watch; the event follows", body = WatchBody),
         responses::OneWatch, responses::Changed, responses::Keyed,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn test(
     holder: Holder,
@@ -170,7 +158,7 @@ fn accepted(state: &WatchRoutes, watch: &Watch) -> Result<Response, ApiError> {
         (status = 202, description = "The watch; the events follow", body = WatchBody),
         responses::OneWatch, responses::Changed, responses::Validated, responses::Bodied, responses::Keyed,
     ),
-    security(("key" = [])),
+    security(("key" = []), ("watch_token" = [])),
 )]
 pub(crate) async fn replay(
     holder: Holder,

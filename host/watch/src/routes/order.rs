@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::parameters::{self, EVERY};
+use super::{
+    WatchRoutes,
+    parameters::{self, EVERY},
+};
 use crate::{
     records::Role,
     trigger::Trigger,
@@ -12,7 +15,7 @@ use crate::{
 };
 use assay_domain::{Address, InvalidAddress, Subject, Time};
 use assay_http::{ApiError, extract::JsonObject};
-use assay_score::Scoring;
+use assay_score::ScoringError;
 
 /// A watch as a request orders it.
 #[derive(Debug, Clone)]
@@ -46,7 +49,14 @@ impl Order {
     }
 
     /// Refuses a wallet that cannot be watched: a name that does not resolve is refused now, and reported later.
-    pub(crate) async fn require(&self, scoring: &Scoring) -> Result<(), ApiError> {
+    pub(crate) async fn require(&self, state: &WatchRoutes) -> Result<(), ApiError> {
+        if let Some(script) = &state.watches.0.script {
+            let Subject::Address(wallet) = self.subject else {
+                return Err(ScoringError::Sandbox("watches addresses with a script, and no names").into());
+            };
+            return Ok(script.require(wallet)?);
+        }
+        let scoring = state.source.of_chains("watches no wallets")?;
         scoring.require_chains()?;
         scoring.address(&self.subject).await?;
         Ok(())

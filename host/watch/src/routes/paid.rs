@@ -21,7 +21,6 @@ use assay_http::{
     fresh, parameters,
 };
 use assay_payment::{Client, Item, Refused, records::PurchaseRecord};
-use assay_score::Scoring;
 
 /// Length of an `Idempotency-Key` that nobody guesses.
 const SHORTEST: usize = 22;
@@ -71,7 +70,7 @@ fn words(PaymentId { chain, asset, from, nonce }: &PaymentId) -> String {
 
 /// Creates the watch that a payment buys, or finds the one that it bought.
 pub(super) async fn create(
-    (state, scoring): (&WatchRoutes, &Scoring),
+    state: &WatchRoutes,
     client: Client,
     (order, secret): (Order, PayersSecret),
 ) -> Result<Response, ApiError> {
@@ -83,7 +82,7 @@ pub(super) async fn create(
     if !x402.is_known(&offered.payment).await.map_err(ApiError::store)? {
         let checked = x402.precheck(&offered.payment, &purchase).await;
         checked.map_err(|error| offered.not_settled(&x402, error))?;
-        order.require(scoring).await?;
+        order.require(state).await?;
         watches.require_room().await?;
     }
     for _ in 0..TRIES {

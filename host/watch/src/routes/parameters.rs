@@ -88,7 +88,10 @@ pub(crate) fn triggers(body: &mut JsonObject, watches: &Watches) -> Option<Vec<T
     let given = body.objects::<NewTrigger>("when", MOST_TRIGGERS)?;
     let mut found = Vec::with_capacity(given.len());
     for (at, trigger) in given.into_iter().enumerate() {
-        match trigger.checked().and_then(|trigger| watches.cannot(&trigger).map_or(Ok(trigger), Err)) {
+        match trigger
+            .checked(&watches.0.chains.markets)
+            .and_then(|trigger| watches.cannot(&trigger).map_or(Ok(trigger), Err))
+        {
             Ok(trigger) => found.push(trigger),
             Err(why) => body.refuse("when", format_args!("entry {at}: {why}")),
         }

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn checked(trigger: Value) -> Result<Trigger, String> {
-    serde_json::from_value::<NewTrigger>(trigger).map_err(|error| error.to_string())?.checked()
+    serde_json::from_value::<NewTrigger>(trigger).map_err(|error| error.to_string())?.checked(&[])
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_bound_clears_on_the_other_side_of_its_hysteresis() {
 
 #[test]
 fn a_trigger_that_cannot_fire_as_meant_is_refused_in_words() {
-    let market = "lenderA_v3/1/0x0000000000000000000000000000000000000007";
+    let market = "1/lenderA_v3/0x0000000000000000000000000000000000000007";
     for (trigger, part) in [
         (json!({ "measure": "health_factor" }), "needs below or above"),
         (json!({ "measure": "score", "below": 1, "above": 2 }), "not both"),
@@ -45,7 +45,7 @@ fn a_trigger_that_cannot_fire_as_meant_is_refused_in_words() {
         (json!({ "measure": "probability", "above": 0.1, "horizon_days": 0 }), "at least 1"),
         (json!({ "measure": "score", "bellow": 600 }), "unknown field"),
         (json!({ "measure": "luck", "below": 600 }), "unknown variant"),
-        (json!({ "measure": "liquidation", "market": "lenderA_v3" }), "a market is"),
+        (json!({ "measure": "liquidation", "market": "lenderA_v3" }), "is no market"),
     ] {
         let error = checked(trigger.clone()).unwrap_err();
         assert!(error.contains(part), "{trigger}: {error}");

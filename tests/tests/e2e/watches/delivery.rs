@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Market, path, run, seen, told, watch};
 
 /// The server may reach this receiver, which is on no public address.
-pub(super) fn allowing(receivers: &[&Receiver]) -> String {
+pub(crate) fn allowing(receivers: &[&Receiver]) -> String {
     let hosts: Vec<String> = receivers.iter().map(|receiver| format!("\"{}\"", receiver.at)).collect();
     format!("[outbound]\nallow = [{}]\n", hosts.join(", "))
 }

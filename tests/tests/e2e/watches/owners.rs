@@ -58,7 +58,7 @@ fn a_request_that_cannot_be_meant_is_422_with_each_field() {
         let market = Market::start().await;
         let service = Service::start(&market.config(market.chain.url(), ""));
         let api = service.keyed();
-        let (ada, elsewhere) = (wallet("ada"), format!("lenderB_v3/1/{}", wallet("ben")));
+        let (ada, elsewhere) = (wallet("ada"), format!("1/lenderB_v3/{}", wallet("ben")));
         for (body, part) in [
             (json!({ "address": ada }), "name at least one measure"),
             (json!({ "address": ada, "when": [] }), "name at least one measure"),

@@ -3,6 +3,7 @@
 use alloy::{primitives::U256, signers::local::PrivateKeySigner};
 use assay_tests::{
     payment::{Order, Till, npm_client},
+    receiver::{Consent, Receiver},
     service::{Answer, Caller, Service, answer},
     until::until,
 };
@@ -10,7 +11,7 @@ use reqwest::{Method, header::ACCEPT};
 use serde_json::{Value, json};
 
 use super::receipt;
-use crate::{reputation::subject, run};
+use crate::{reputation::subject, run, watches::delivery::allowing};
 
 const PATH: &str = "/api/v2/watches";
 /// Price of a watch for 30 days.
@@ -157,6 +158,48 @@ fn a_token_manages_its_watch_and_nothing_else() {
         assert_eq!(mine.delete(&path).await.status, 204);
         assert_eq!(mine.get(&path).await.status, 401);
         assert!(!service.log().contains(token(&bought[0])) && !service.log().contains("a secret of payer"));
+    });
+}
+
+#[test]
+fn a_victim_is_asked_twenty_times_a_day_at_most_however_many_watches_are_paid_for() {
+    run(async {
+        let till = Till::start().await;
+        let (victim, neighbour) = (Receiver::start(Consent::Never).await, Receiver::start(Consent::Never).await);
+        let service = Service::start(&format!("{}{}", selling(&till), allowing(&[&victim, &neighbour])));
+        let mut bought = Vec::new();
+        let pay = async |n: usize, url: &str| {
+            let mut body = body(n);
+            body["url"] = json!(url);
+            let secret = format!("a secret of payer number {n}");
+            buy(&service.anonymous(), &body, &order(&till, 1).header(), &secret).await.expect(201)
+        };
+        for n in 0..3 {
+            bought.push(pay(n, &format!("{}/{n}", victim.url)).await);
+        }
+        let attempts = |watch: &Value| watch["delivery"]["latest"].as_array().cloned().unwrap_or_default();
+        let is_refused = |watch: &Value| {
+            let outcome = attempts(watch).last().map(|last| last["outcome"].to_string());
+            outcome.is_some_and(|outcome| outcome.contains("not asked again"))
+        };
+        // Resumes each watch until the server asks no more.
+        for round in 0.. {
+            let one = &bought[round % bought.len()];
+            let mine = service.with_key(token(one));
+            let count = attempts(&mine.get(&path(one)).await.ok()).len();
+            answer(mine.request(Method::PATCH, &path(one)).json(&json!({ "paused": false }))).await.ok();
+            let tried = mine.until(&path(one), |answer| attempts(&answer.json()).len() != count).await.ok();
+            if is_refused(&tried) {
+                break;
+            }
+        }
+        let asked = victim.requests().len();
+        assert!((40..=44).contains(&asked), "each question is an OPTIONS and a POST: {asked}");
+        // Another payment buys no other question to this host, whatever the port.
+        let other = pay(3, &neighbour.url).await;
+        let mine = service.with_key(token(&other));
+        mine.until(&path(&other), |answer| is_refused(&answer.json())).await.ok();
+        assert_eq!((neighbour.requests().len(), victim.requests().len()), (0, asked));
     });
 }
 

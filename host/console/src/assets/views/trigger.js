@@ -30,12 +30,12 @@ export function shown(measure, value) {
 }
 
 /**
- * The market of a value: `protocol/chain/address`.
+ * The market of a value: `chain/protocol/address`.
  * @param {string | null | undefined} text
  */
 export function place(text) {
   if (!text) return "";
-  const [protocol, id] = text.split("/");
+  const [id, protocol] = text.split("/");
   return market({ protocol, chain_id: Number(id) });
 }
 

@@ -1,5 +1,6 @@
-//! What watches cost: the calls of one evaluation, quiet and in a crash, beside those of asking for the score as often;
-//! and the time from a block to a delivery. `make soak PART=watches` prints the table for 10, 1,000 and 10,000 watches.
+//! What watches cost: the calls of one evaluation at a new block, quiet and in a crash, beside those of asking for the
+//! score as often; and the time from a block to a delivery. `make soak PART=watches` prints the table for 10 to 10,000
+//! watches, of at most 1,000 wallets.
 
 use std::sync::{
     Arc,
@@ -29,13 +30,18 @@ impl Crash {
         of_watches.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
-    /// The calls of each evaluation while `work` is done, and until each watch was evaluated twice.
-    async fn calls_of(&mut self, work: impl AsyncFnOnce(&mut Self)) -> f64 {
-        let (calls, evaluations) = (self.calls.load(SeqCst), self.evaluations().await);
+    /// Waits until each of `watches` watches was evaluated after this moment.
+    async fn evaluated(&self, watches: usize) {
+        // One evaluation of each may be in progress.
+        let goal = self.evaluations().await + 2.0 * watches as f64;
+        until(async || self.evaluations().await, |now| *now >= goal).await;
+    }
+
+    /// The calls for each watch and block, while `work` mines so many.
+    async fn calls_of(&mut self, (watches, blocks): (usize, usize), work: impl AsyncFnOnce(&mut Self)) -> f64 {
+        let calls = self.calls.load(SeqCst);
         work(self).await;
-        let goal = evaluations + 2.0 * self.wallets.len() as f64;
-        let now = until(async || self.evaluations().await, |now| *now >= goal).await;
-        (self.calls.load(SeqCst) - calls) as f64 / (now - evaluations)
+        (self.calls.load(SeqCst) - calls) as f64 / (watches * blocks) as f64
     }
 
     /// The calls of asking for the score of a wallet that was read before, on a server that caches none.
@@ -62,24 +68,37 @@ impl Crash {
 #[test]
 fn a_watch_costs_less_than_asking_for_the_score_as_often() {
     run(async {
-        println!("| watches | quiet | in a crash | day, quiet | day, paced | day, crash | day, scores | p50 | p99 |");
-        for count in if is_soak() { [10, 1_000, 10_000].as_slice() } else { &[10, 40] } {
+        // Wallets, and the watches of each.
+        let sizes =
+            if is_soak() { [(10, 1), (100, 1), (1_000, 1), (1_000, 10)].as_slice() } else { &[(10, 1), (40, 1)] };
+        println!(
+            "| watches | wallets | quiet | crash | day, quiet | day, paced | day, crash | day, scores | p50 | p99 |"
+        );
+        for (count, each) in sizes.iter().copied() {
             let receiver = Receiver::start(Consent::Allows).await;
-            let mut crash = Crash::start(*count, &receiver).await;
+            let mut crash = Crash::start(count, each, &receiver).await;
             crash.seen().await;
             let score = crash.calls_of_a_score().await;
-            let quiet = crash.calls_of(async |_| {}).await;
+            let quiet = async |crash: &mut Crash| {
+                for _ in 0..3 {
+                    crash.mine(1).await;
+                    crash.evaluated(count * each).await;
+                }
+            };
+            let quiet = crash.calls_of((count * each, 3), quiet).await;
             let fall = async |crash: &mut Crash| {
                 for price in [1_203.7, 805.3, 2_503.1] {
                     crash.hold(price, None).await;
                 }
             };
-            let falling = crash.calls_of(fall).await;
+            let falling = crash.calls_of((count * each, 3), fall).await;
             let expected: usize = crash.wallets.iter().flat_map(|wallet| wallet.said.values()).map(Vec::len).sum();
+            let expected = expected * each;
             let arrived = until(async || receiver.events(), |events| events.len() >= expected).await;
             let delays = crash.delays(&arrived);
             println!(
-                "| {count} | {quiet:.2} | {falling:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1?} | {:.1?} |",
+                "| {} | {count} | {quiet:.2} | {falling:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1?} | {:.1?} |",
+                count * each,
                 quiet * A_DAY,
                 quiet * PACED,
                 falling * A_DAY,

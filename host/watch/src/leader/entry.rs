@@ -1,0 +1,102 @@
+//! A watch of the leader: when it is due, and whether its key may watch.
+
+use chrono::TimeDelta;
+
+use crate::{
+    records::{StateRecord, WatchRecord},
+    sender::receiver,
+    watches::Watch,
+};
+use assay_access::Lapse;
+use assay_domain::Time;
+
+pub(super) struct Entry {
+    pub watch: Watch,
+    pub due: Time,
+    /// Its key may not watch any more.
+    pub suspended: Option<Lapse>,
+    /// There was no event to deliver when it was last looked for.
+    pub idle: bool,
+    /// Changes with every new event and every request of the owner: what an evaluation or a delivery began with may be
+    /// old at its end.
+    pub epoch: u64,
+    /// Where its events go.
+    pub receiver: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn new(watch: Watch, epoch: u64) -> Self {
+        let due = due(&watch.record, &watch.state);
+        let receiver = watch.record.url.as_deref().and_then(receiver);
+        Self { watch, due, suspended: None, idle: false, epoch, receiver }
+    }
+
+    /// Whether something may have to be sent at `now`.
+    pub(super) fn is_waiting(&self, now: Time) -> bool {
+        let Watch { record, delivery, .. } = &self.watch;
+        let is_barred = record.paused || self.suspended.is_some() || self.idle && delivery.confirmed;
+        !is_barred && delivery.is_due(now)
+    }
+}
+
+/// When a watch is evaluated next.
+pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
+    if record.is_group() {
+        return digest_due(record, state);
+    }
+    let wait = record.every.max(state.wait.unwrap_or_default());
+    let every = TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
+    let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
+    match state.ended_at {
+        // Only to be forgotten.
+        Some(ended) => ended + TimeDelta::days(1),
+        None if record.paused => record.until,
+        None if state.generation != record.generation => record.created_at,
+        None => next.min(record.until),
+    }
+}
+
+/// When the next digest of a group is due, or its end.
+fn digest_due(record: &WatchRecord, state: &StateRecord) -> Time {
+    let day = TimeDelta::days(1);
+    match state.ended_at {
+        // Only to be forgotten.
+        Some(ended) => ended + day,
+        None if record.paused => record.until,
+        None => (state.evaluated_at.unwrap_or(record.created_at) + day).min(record.until),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{records::Role, watches::NewWatch};
+    use chrono::Utc;
+    use std::time::Duration;
+
+    #[test]
+    fn a_digest_is_due_a_day_after_the_last_one_and_never_after_the_end() {
+        let (hours, until) = (TimeDelta::hours, Utc::now() + TimeDelta::hours(30));
+        let new = NewWatch {
+            owner: "key".into(),
+            by: "key".into(),
+            subject: "Loans".into(),
+            triggers: Vec::new(),
+            every: Duration::from_secs(60),
+            fires_at_once: false,
+            statement: false,
+            url: None,
+            until,
+            role: Role::Group,
+            label: None,
+        };
+        let mut record = new.record().unwrap();
+        let made = record.created_at;
+        let told = |at| StateRecord { evaluated_at: Some(at), ..StateRecord::default() };
+        assert_eq!(due(&record, &StateRecord::default()), made + hours(24));
+        assert_eq!(due(&record, &told(made + hours(2))), made + hours(26));
+        assert_eq!(due(&record, &told(made + hours(24))), until);
+        record.paused = true;
+        assert_eq!(due(&record, &StateRecord::default()), until);
+    }
+}
