@@ -8,17 +8,27 @@ use assay_lending::config::MarketConfig;
 use serde::Deserialize;
 
 /// By ascending chain id.
-const FILES: [&str; 12] = [
+const FILES: [&str; 22] = [
     include_str!("ethereum.toml"),
     include_str!("optimism.toml"),
     include_str!("bnb.toml"),
+    include_str!("gnosis.toml"),
     include_str!("polygon.toml"),
+    include_str!("monad.toml"),
+    include_str!("sonic.toml"),
+    include_str!("xlayer.toml"),
     include_str!("fantom.toml"),
     include_str!("zksync.toml"),
+    include_str!("metis.toml"),
+    include_str!("soneium.toml"),
+    include_str!("megaeth.toml"),
+    include_str!("mantle.toml"),
     include_str!("base.toml"),
+    include_str!("plasma.toml"),
     include_str!("arbitrum.toml"),
     include_str!("celo.toml"),
     include_str!("avalanche.toml"),
+    include_str!("ink.toml"),
     include_str!("linea.toml"),
     include_str!("scroll.toml"),
 ];
@@ -109,19 +119,29 @@ mod tests {
     }
 
     #[test]
-    fn the_twelve_chains_and_their_currencies() {
+    fn the_chains_and_their_currencies() {
         let found: Vec<_> = files().map(|(known, _)| (known.id, known.native.symbol)).collect();
         let expected = [
             (1, "ETH"),
             (10, "ETH"),
             (56, "BNB"),
+            (100, "XDAI"),
             (137, "POL"),
+            (143, "MON"),
+            (146, "S"),
+            (196, "OKB"),
             (250, "FTM"),
             (324, "ETH"),
+            (1088, "METIS"),
+            (1868, "ETH"),
+            (4326, "ETH"),
+            (5000, "MNT"),
             (8453, "ETH"),
+            (9745, "XPL"),
             (42_161, "ETH"),
             (42_220, "CELO"),
             (43_114, "AVAX"),
+            (57_073, "ETH"),
             (59_144, "ETH"),
             (534_352, "ETH"),
         ];
@@ -178,7 +198,8 @@ mod tests {
             );
             assert!((1..20_000).contains(&known.finality), "{name}");
             assert!((60..=900).contains(&known.max_head_age.as_secs()), "{name}");
-            assert!(known.multicall.is_some() && known.native.feed.is_some(), "{name}");
+            assert!(known.multicall.is_some(), "{name}");
+            assert!(known.native.feed.is_some() || text.contains("# No feed is known"), "{name}");
             assert!(!known.tokens.is_empty() && !known.markets.is_empty(), "{name}");
             let mut seen = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| seen.insert(token.address)), "{name}: a token twice");
@@ -186,7 +207,7 @@ mod tests {
                 known.markets.iter().all(|market| seen.insert(market.address)),
                 "{name}: a market twice, or a token as a market"
             );
-            assert!(!known.pair_factories.is_empty(), "{name}");
+            assert!(!known.pair_factories.is_empty() || text.contains("Factories of pools are not listed."), "{name}");
             assert!(known.pair_factories.iter().all(|factory| seen.insert(*factory)), "{name}: a factory twice");
             let mut symbols = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| symbols.insert(&token.symbol)), "{name}: a symbol twice");
@@ -203,7 +224,7 @@ mod tests {
     fn rollups_that_chainlink_watches_have_an_uptime_feed_and_every_chain_a_name_at_price_apis() {
         let watched: Vec<_> =
             files().filter(|(known, _)| known.sequencer.is_some()).map(|(known, _)| known.id).collect();
-        assert_eq!(watched, [10, 324, 8453, 42_161, 42_220, 534_352]);
+        assert_eq!(watched, [10, 324, 1088, 1868, 5000, 8453, 42_161, 42_220, 534_352]);
         for (known, _) in files() {
             assert!(known.slugs.defillama.is_some() && known.slugs.coingecko.is_some(), "{}", known.name);
             assert!(
@@ -218,7 +239,7 @@ mod tests {
     fn a_currency_that_is_shown_as_a_token_has_its_mirror_and_no_mirror_is_a_token() {
         let mirrored: Vec<_> =
             files().filter(|(known, _)| !known.native.mirrors.is_empty()).map(|(known, _)| known.id).collect();
-        assert_eq!(mirrored, [10, 137, 324, 8453, 42_220]);
+        assert_eq!(mirrored, [10, 137, 324, 1088, 1868, 4326, 5000, 8453, 42_220, 57_073]);
         for (known, _) in files() {
             let is_mirror = |token: &TokenConfig| known.native.mirrors.contains(&token.address);
             assert!(!known.tokens.iter().any(is_mirror), "{}", known.name);

@@ -11,7 +11,7 @@ use crate::lenders::aave_v2::{self, Pool};
 use crate::lenders::comet::{self, Comet};
 use crate::lenders::config::price_feed;
 
-/// Every chain that a server knows, beside the devnet's two.
+/// The chains of the contract, beside the devnet's two.
 pub const CHAINS: [(u64, &str); 10] = [
     (10, "Optimism"),
     (56, "BNB Smart Chain"),
