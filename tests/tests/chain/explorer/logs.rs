@@ -11,7 +11,7 @@ use super::super::{PATIENCE, with};
 use super::{Reader, of_chain, reader};
 
 /// Blocks for which the node answers logs.
-const RANGE: u64 = 10;
+const RANGE: u64 = 25;
 
 fn limited(call: &Call) -> proxy::Reply {
     match call.span() {
