@@ -110,7 +110,8 @@ pub(crate) static SHIPPED: LazyLock<Vec<Scripted>> = LazyLock::new(|| {
                 "watched",
                 "A watch that everything happens to",
                 "A watch of it crosses at 60 s of `PUT /api/v2/sandbox/clock`, clears at 120, is stale at 780 and \
-                 current at 900, crosses at 960, is retracted at 1,020 and liquidated at 1,080. Other answers are plain.",
+                 current at 900, crosses at 960, is retracted at 1,020 and liquidated at 1,080. Other answers are \
+                 plain.",
                 Condition::default(),
             )
         },

@@ -73,8 +73,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ChangesQuery {
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct WhatIfRequest {
     /// At most 16 of: `repay`, `borrow`, `deposit` and `withdraw` with `market` (`chain_id/protocol`, or
-    /// `chain_id/protocol/market` with the name or the address of the market) and `usd`; `price` with `asset` (`native`, `bitcoin`, `stablecoin` or `other`, or
-    /// the symbol or the address of a token of its positions) and `percent`, above -100; `days`, 1 to 3650.
+    /// `chain_id/protocol/market` with the name or the address of the market) and `usd`; `price` with `asset`
+    /// (`native`, `bitcoin`, `stablecoin` or `other`, or the symbol or the address of a token of its positions) and
+    /// `percent`, above -100; `days`, 1 to 3650.
     #[schema(value_type = Vec<Object>, max_items = 16)]
     changes: Vec<Change>,
 }
