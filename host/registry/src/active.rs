@@ -38,27 +38,27 @@ impl ActiveModels {
         self.kinds.get(&kind).and_then(|models| models.champion.as_ref()).ok_or(ScoreError::NoChampion(kind))
     }
 
-    /// The version that answers this key about this wallet, if no version is named. `None` for a request about several
+    /// The version of the kind `M` that is pinned for this key at `now`.
+    ///
+    /// # Errors
+    /// [`ScoreError::Unavailable`].
+    pub fn pinned<M: OfKind>(&self, key: &str, now: Time) -> Result<Option<M>, ScoreError> {
+        let pinned = self.kinds.get(&M::KIND).and_then(|models| models.split.pinned(key, now)).transpose()?;
+        Ok(pinned.and_then(M::of))
+    }
+
+    /// The version that answers about this wallet by its slot, or else the champion. `None` is a request about several
     /// wallets, which one version answers.
     ///
     /// # Errors
-    /// [`ScoreError::NoChampion`].
-    pub fn answering<M: OfKind>(
-        &self,
-        key: &str,
-        wallet: Option<Address>,
-        now: Time,
-    ) -> Result<(M, Chosen), ScoreError> {
-        let split = self.kinds.get(&M::KIND).map(|models| &models.split);
-        let pinned = split.and_then(|split| split.pinned(key, now)).map(|model| (model, Chosen::Pinned));
-        let by_slot =
-            || wallet.zip(split).and_then(|(wallet, split)| split.of(wallet)).map(|model| (model, Chosen::Split));
-        if let Some((model, chosen)) = pinned.or_else(by_slot)
-            && let Some(model) = M::of(model)
-        {
-            return Ok((model, chosen));
+    /// [`ScoreError::NoChampion`], [`ScoreError::Unavailable`].
+    pub fn by_share<M: OfKind>(&self, wallet: Option<Address>) -> Result<(M, Chosen), ScoreError> {
+        let models = self.kinds.get(&M::KIND);
+        let by_slot = wallet.zip(models).and_then(|(wallet, models)| models.split.of(wallet)).transpose()?;
+        match by_slot.and_then(M::of) {
+            Some(model) => Ok((model, Chosen::Split)),
+            None => Ok((self.champion()?, Chosen::Champion)),
         }
-        Ok((self.champion()?, Chosen::Champion))
     }
 
     /// Whether this key may choose a version of `kind` by a header.

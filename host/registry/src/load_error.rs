@@ -204,6 +204,10 @@ pub enum RoleError {
     #[error("no {kind} model {version} is loaded{}",
         if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
     Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
+    #[error(
+        "the files of the shelf are still being compiled, and {kind} {version} may be among them: try again in a moment"
+    )]
+    Starting { kind: ModelKind, version: ModelVersion },
     #[error("{kind} {version} is loaded, but out of service because {why}")]
     OutOfService { kind: ModelKind, version: ModelVersion, why: String },
     #[error("{kind} {version} is on the shelf, but not loaded because {why}")]
@@ -227,6 +231,7 @@ impl RoleError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_model",
+            Self::Starting { .. } => "starting",
             Self::OutOfService { .. } => "benched",
             Self::NotLoaded { .. } => "not_loaded",
             Self::NoPrevious(_) => "no_previous",

@@ -21,7 +21,7 @@ use crate::{
         status,
     },
 };
-use assay_domain::{ModelKind, ModelRef, ModelVersion};
+use assay_domain::{ModelKind, ModelRef, ModelVersion, Time};
 
 /// The models of a host.
 pub struct Registry {
@@ -74,6 +74,11 @@ impl Registry {
     /// Why no version of `kind` answers, and what to do; `None` if one does.
     pub fn vacancy(&self, kind: ModelKind) -> Option<String> {
         self.shared.catalogue().vacancy(kind)
+    }
+
+    /// The versions of the live split of `kind` that are to answer at `now` and cannot, each with its reason.
+    pub fn split_gaps(&self, kind: ModelKind, now: Time) -> Vec<ScoreError> {
+        self.shared.catalogue().gaps(kind, now)
     }
 
     /// A loaded version of the kind `M`, whatever its role.

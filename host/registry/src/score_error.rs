@@ -5,16 +5,19 @@ use std::time::Duration;
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::{
-    Limits,
+    Chosen, Limits,
     confine::{dump::harmless, guest::Denied},
 };
-use assay_domain::ModelKind;
+use assay_domain::{ModelKind, ModelVersion};
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScoreError {
     #[error("no {0} model is in service: put one on the shelf, or make a loaded version champion")]
     NoChampion(ModelKind),
+    #[error("{kind} {version} answers this request because {}, and cannot: {why}. No other version stands in for it",
+        chosen.cause())]
+    Unavailable { kind: ModelKind, version: ModelVersion, chosen: Chosen, why: String },
     #[error("all {instances} model instances are busy: try again in a moment")]
     Busy { instances: u32 },
     #[error("the model does not score this subject: {0}")]
@@ -59,6 +62,7 @@ impl ScoreError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoChampion(_) => "no_champion",
+            Self::Unavailable { .. } => "version_unavailable",
             Self::Busy { .. } => "busy",
             Self::Refused(Refusal::NoActivity) => "no_activity",
             Self::Refused(Refusal::Missing(_)) => "missing_input",
@@ -76,7 +80,7 @@ impl ScoreError {
 
     /// Whether the model failed. A refusal is an answer, and a busy host is not the model's fault.
     pub fn is_fault(&self) -> bool {
-        !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_))
+        !matches!(self, Self::NoChampion(_) | Self::Unavailable { .. } | Self::Busy { .. } | Self::Refused(_))
     }
 
     /// `denied` is the guest's request that was denied: on its own, a failed allocation is only an `unreachable`.

@@ -8,7 +8,7 @@ use assay_domain::{Address, ModelVersion, Time};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::Model;
+use crate::{Model, RoleError, ScoreError};
 
 /// Slots of the wallets; a share counts some of them.
 pub const SLOTS: u16 = 10_000;
@@ -97,6 +97,17 @@ pub enum Chosen {
 }
 
 impl Chosen {
+    /// For an error message.
+    pub(crate) fn cause(self) -> &'static str {
+        match self {
+            Self::Champion => "it is the champion",
+            Self::Requested => "the request names it",
+            Self::Pinned => "it is pinned for the key",
+            Self::Header => "a header of the request names it",
+            Self::Split => "the wallet is in its share",
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Champion => "champion",
@@ -184,27 +195,34 @@ impl Split {
     }
 }
 
-/// The split with its models, as far as they are in service.
+/// The split with its models.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveSplit {
     split: Split,
-    models: Vec<Arc<Model>>,
+    models: Vec<(ModelVersion, Result<Arc<Model>, RoleError>)>,
 }
 
 impl ActiveSplit {
-    pub(crate) fn new(split: Split, in_service: impl Fn(&ModelVersion) -> Option<Arc<Model>>) -> Self {
-        let models = split.versions().filter_map(in_service).collect();
+    pub(crate) fn new(split: Split, in_service: impl Fn(&ModelVersion) -> Result<Arc<Model>, RoleError>) -> Self {
+        let models = split.versions().map(|version| (version.clone(), in_service(version))).collect();
         Self { split, models }
     }
 
-    fn model(&self, version: &ModelVersion) -> Option<&Arc<Model>> {
-        self.models.iter().find(|model| model.version() == version)
+    /// The model of a version; `None` if the champion answers in its place.
+    fn model(&self, version: &ModelVersion, chosen: Chosen) -> Option<Result<&Arc<Model>, ScoreError>> {
+        match &self.models.iter().find(|(known, _)| known == version)?.1 {
+            Ok(model) => Some(Ok(model)),
+            Err(why) => why.gap(chosen).map(Err),
+        }
     }
 
     /// The version that is pinned for `key` at `now`.
-    pub(crate) fn pinned(&self, key: &str, now: Time) -> Option<&Arc<Model>> {
+    ///
+    /// # Errors
+    /// [`ScoreError::Unavailable`].
+    pub(crate) fn pinned(&self, key: &str, now: Time) -> Option<Result<&Arc<Model>, ScoreError>> {
         let pin = self.split.pins.iter().find(|pin| pin.key == key && now < pin.until)?;
-        self.model(&pin.version)
+        self.model(&pin.version, Chosen::Pinned)
     }
 
     pub(crate) fn lets_choose(&self, key: &str) -> bool {
@@ -212,12 +230,31 @@ impl ActiveSplit {
     }
 
     /// The version that answers `wallet` by its slot.
-    pub(crate) fn of(&self, wallet: Address) -> Option<&Arc<Model>> {
+    ///
+    /// # Errors
+    /// [`ScoreError::Unavailable`].
+    pub(crate) fn of(&self, wallet: Address) -> Option<Result<&Arc<Model>, ScoreError>> {
         if self.split.shares.is_empty() {
             return None;
         }
         let slot = self.split.slot(wallet);
-        self.model(&self.split.shares.iter().find(|share| share.has(slot))?.version)
+        self.model(&self.split.shares.iter().find(|share| share.has(slot))?.version, Chosen::Split)
+    }
+}
+
+impl RoleError {
+    /// The error of a request that the split gives to this version. `None` for a share whose version failed: the
+    /// champion answers at once, and the version is taken out of the split.
+    pub(crate) fn gap(&self, chosen: Chosen) -> Option<ScoreError> {
+        let (kind, version) = match self {
+            Self::OutOfService { .. } if chosen == Chosen::Split => return None,
+            Self::Unknown { kind, version, .. }
+            | Self::Starting { kind, version }
+            | Self::OutOfService { kind, version, .. }
+            | Self::NotLoaded { kind, version, .. } => (*kind, version.clone()),
+            _ => return None,
+        };
+        Some(ScoreError::Unavailable { kind, version, chosen, why: self.to_string() })
     }
 }
 

@@ -13,7 +13,7 @@ const WHILE: u64 = 10;
 pub fn refused_score(error: &ScoreError) -> ApiError {
     match error {
         ScoreError::Busy { .. } => ApiError::busy(),
-        ScoreError::NoChampion(_) => {
+        ScoreError::NoChampion(_) | ScoreError::Unavailable { .. } => {
             ApiError::worded(StatusCode::SERVICE_UNAVAILABLE, error.code(), error).retry_after(WHILE)
         }
         // The registry has logged the fault, with the model.
@@ -32,6 +32,9 @@ pub fn refused_version(error: &RoleError) -> ApiError {
         | RoleError::OutOfService { .. }
         | RoleError::NotLoaded { .. }
         | RoleError::NoPrevious(_) => StatusCode::CONFLICT,
+        RoleError::Starting { .. } => {
+            return ApiError::worded(StatusCode::SERVICE_UNAVAILABLE, error.code(), error).retry_after(WHILE);
+        }
         RoleError::Closed => StatusCode::SERVICE_UNAVAILABLE,
         RoleError::Delete { .. } => return ApiError::internal(error.code(), error),
     };

@@ -16,7 +16,7 @@ use super::{
     Rollout,
     records::{self, COMPONENTS, ComponentRecord},
 };
-use assay_domain::{Digest, ModelKind, ModelRef};
+use assay_domain::{Digest, ModelKind, ModelRef, ModelVersion};
 use assay_registry::{LoadError, RoleError};
 use assay_store::{Batch, StoreError};
 use assay_tasks::Spawner;
@@ -79,7 +79,8 @@ impl Rollout {
             let model = record.reference();
             let (change, ModelRef { kind, version, .. }) = ((model.digest, record.gone), &model);
             let (champion, challengers) = (roles.champion(*kind), roles.challengers(*kind));
-            let is_named = champion == Some(version) || challengers.contains(version);
+            let in_split = roles.of(*kind).split.versions().any(|named| named == version);
+            let is_named = champion == Some(version) || challengers.contains(version) || in_split;
             if !missed.is_due(change, is_named, Instant::now()) {
                 continue;
             }
@@ -137,6 +138,13 @@ impl Rollout {
                 refused(error.to_string(), is_lasting)
             }
         }
+    }
+
+    /// Whether the fleet has the bytes of this version for hosts that lack it.
+    pub(super) async fn is_uploaded(&self, kind: ModelKind, version: &ModelVersion) -> Result<bool, StoreError> {
+        let shared = self.inner.store.is_shared();
+        let record = if shared { self.inner.store.get(&records::component(kind, version)).await? } else { None };
+        Ok(record.is_some_and(|record| !record.gone))
     }
 
     fn loaded_digest(&self, model: &ModelRef) -> Option<Digest> {

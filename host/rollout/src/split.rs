@@ -102,24 +102,28 @@ impl Rollout {
         Ok(evidence.map(|evidence| bounds.exceeded(&evidence)).unwrap_or_default())
     }
 
-    /// Lets the shares of splits grow when they are due, and takes out what exceeds a bound or is out of service.
+    /// Lets the shares of splits grow when they are due, takes out what exceeds a bound or cannot answer, and ends pins.
     pub(super) fn tend_splits(&self, tasks: &Spawner) {
         let (rollout, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("split", async move {
+            let (kind, mut logged) = (ModelKind::Credit, Vec::new());
             loop {
+                if rollout.inner.registry.roles().of(kind).split.versions().next().is_some() {
+                    let mut recorded = rollout.inner.recorded.lock().await;
+                    match rollout.tend(kind, &mut recorded).await {
+                        // The other host has done the same.
+                        Ok(()) | Err(MoveError::Contested) => {}
+                        Err(error) => tracing::error!(%error, %kind, "the split cannot be tended"),
+                    }
+                }
+                let gaps = rollout.inner.registry.split_gaps(kind, Utc::now());
+                for gap in gaps.iter().filter(|gap| !logged.contains(*gap)) {
+                    tracing::error!(%kind, "{gap}");
+                }
+                logged = gaps;
                 tokio::select! {
                     () = tokio::time::sleep(LOOK) => {}
                     () = stopping.cancelled() => return,
-                }
-                let kind = ModelKind::Credit;
-                if rollout.inner.registry.roles().of(kind).split.shares.is_empty() {
-                    continue;
-                }
-                let mut recorded = rollout.inner.recorded.lock().await;
-                match rollout.tend(kind, &mut recorded).await {
-                    // The other host has done the same.
-                    Ok(()) | Err(MoveError::Contested) => {}
-                    Err(error) => tracing::error!(%error, %kind, "the split cannot be tended"),
                 }
             }
         });
@@ -129,6 +133,14 @@ impl Rollout {
     async fn tend(&self, kind: ModelKind, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let before = registry.roles().of(kind).split;
+        let (pins, ended): (Vec<_>, Vec<_>) = before.pins.iter().cloned().partition(|pin| Utc::now() < pin.until);
+        if !ended.is_empty() {
+            let keys = ended.iter().map(|pin| pin.key.as_str()).collect::<Vec<_>>().join(", ");
+            let split = Split { pins, ..before.clone() };
+            return self
+                .tended("split", kind, &before, split, Some(format!("the end of the pin of {keys}")), recorded)
+                .await;
+        }
         for share in &before.shares {
             if let Some(why) = self.stop_of(kind, share).await? {
                 let mut split = before.clone();
@@ -160,8 +172,10 @@ impl Rollout {
         match self.inner.registry.check_in_service(kind, &share.version) {
             None => {}
             Some(RoleError::OutOfService { why, .. }) => return Ok(Some(format!("it is out of service: {why}"))),
-            // On this host; another one may have it.
-            Some(_) => return Ok(None),
+            Some(RoleError::Starting { .. }) => return Ok(None),
+            // A fleet puts an upload on the shelf of a host that lacks it.
+            Some(_) if self.is_uploaded(kind, &share.version).await? => return Ok(None),
+            Some(why) => return Ok(Some(why.to_string())),
         }
         if share.forced {
             return Ok(None);

@@ -243,7 +243,8 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::NoChoice`] for a
-    /// header of a key that may not choose, [`ScoringError::Model`] without a champion.
+    /// header of a key that may not choose, [`ScoringError::Model`] without a champion or for a version of the split
+    /// that cannot answer.
     pub fn answering(&self, ask: &Ask<'_>, wallet: Option<Address>) -> Result<Answering, ScoringError> {
         let registry = &self.inner.registry;
         if let Some(version) = ask.version {
@@ -251,12 +252,17 @@ impl Scoring {
         }
         // One moment of the roles decides.
         let active = registry.active_guard();
-        let (model, chosen) = active.answering(ask.by, wallet.filter(|_| !ask.one_version), Utc::now())?;
-        match ask.header.filter(|_| chosen != Chosen::Pinned) {
-            None => Ok(Answering { model, chosen }),
-            Some(_) if !active.lets_choose(ModelKind::Credit, ask.by) => Err(ScoringError::NoChoice),
-            Some(version) => Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Header }),
+        if let Some(model) = active.pinned(ask.by, Utc::now())? {
+            return Ok(Answering { model, chosen: Chosen::Pinned });
         }
+        if let Some(version) = ask.header {
+            if !active.lets_choose(ModelKind::Credit, ask.by) {
+                return Err(ScoringError::NoChoice);
+            }
+            return Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Header });
+        }
+        let (model, chosen) = active.by_share(wallet.filter(|_| !ask.one_version))?;
+        Ok(Answering { model, chosen })
     }
 
     /// The model that answers `ask` about `subject`, and its address. A version that cannot answer is refused before a

@@ -169,6 +169,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
             cards,
             outcomes,
             drift,
+            access: access.clone(),
             signer: attestation.map(|config| config.signer.clone()),
             public_models: config.models.public,
         },

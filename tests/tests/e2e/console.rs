@@ -1,5 +1,6 @@
 //! The console in a real browser, and the pages that lead to it.
 
+mod governed;
 mod look_up;
 mod search;
 mod watches;

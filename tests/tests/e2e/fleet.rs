@@ -3,6 +3,7 @@
 //! soak`).
 
 mod counted;
+mod drift;
 mod killed;
 mod proxied;
 mod takeover;

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write as _,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
         Arc, Mutex, RwLock,
@@ -189,8 +190,12 @@ fn what_a_request_names_goes_before_a_pin_that_before_a_header_that_before_a_sha
         let id = scored.headers["assay-score-id"].to_str().unwrap().to_owned();
         let record = api.until(&format!("/api/v2/admin/scores/{id}"), |found| found.status == 200).await.json();
         assert_eq!((&record["record"]["chosen"], &record["model"]["version"]), (&json!("pinned"), &json!("1.0")));
-        api.put(SPLIT, &json!({ "shares": shares, "pins": pin("2020-01-01T00:00:00Z") })).await.ok();
-        assert_eq!(said(&with(&lender, "", None).await), is("7.0", "split"));
+        let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
+        api.put(SPLIT, &json!({ "shares": shares, "pins": pin(&soon) })).await.ok();
+        let after = until(async || with(&lender, "", None).await, |answer| reason(answer) == "split").await;
+        assert_eq!(said(&after), is("7.0", "split"));
+        let ended = api.until(SPLIT, |split| split.ok()["pins"] == json!([])).await.ok();
+        assert_eq!((&ended["shares"][0]["version"], &ended["stopped"]), (&json!("7.0"), &Value::Null), "{ended}");
     });
 }
 
@@ -215,7 +220,10 @@ fn a_split_that_breaks_a_rule_is_refused_with_the_rule() {
             (json!({ "shares": [share("7.0", 5.0)], "force": true }), 422, "why"),
             (json!({ "share": [] }), 422, "shares"),
             (json!({ "pins": [{ "key": "a", "version": "7.0", "until": "tomorrow" }] }), 422, "item 0"),
-            (json!({ "pins": [{ "key": "a", "version": "9.9", "until": "2099-01-01T00:00:00Z" }] }), 404, "9.9"),
+            (json!({ "pins": [{ "key": "dev", "version": "9.9", "until": "2099-01-01T00:00:00Z" }] }), 404, "9.9"),
+            (json!({ "pins": [{ "key": "lendr", "version": "7.0", "until": "2099-01-01T00:00:00Z" }] }), 422, "lendr"),
+            (json!({ "pins": [{ "key": "dev", "version": "7.0", "until": "2020-01-01T00:00:00Z" }] }), 422, "past"),
+            (json!({ "choosers": ["dev", "auditr"] }), 422, "no key has the name auditr"),
         ] {
             let refused = api.put(SPLIT, &body).await;
             assert_eq!(refused.status, status, "{body}: {}", refused.text);
@@ -323,6 +331,57 @@ fn a_version_that_fails_is_replaced_by_the_champion_and_taken_out() {
         let split = api.until(SPLIT, |split| split.ok()["shares"] == json!([])).await.ok();
         let why = split["stopped"].as_str().expect("a reason");
         assert!(why.contains("it is out of service: it failed"), "{why}");
+    });
+}
+
+/// The files of a version that was uploaded to the shelf.
+fn files_of(shelf: &Path, version: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(shelf).unwrap().map(|file| file.unwrap().path());
+    let prefix = format!("credit-{version}-");
+    files.filter(|file| file.file_name().unwrap().to_string_lossy().starts_with(&prefix)).collect()
+}
+
+#[test]
+fn a_version_that_is_lost_at_a_start_answers_no_pin_in_another_guise_and_its_share_is_stopped() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), &lender()).await;
+        add_models(&service.keyed()).await;
+        let pins = json!([{ "key": "lender", "version": "7.0", "until": "2099-01-01T00:00:00Z" }]);
+        service.keyed().put(SPLIT, &json!({ "shares": [share("8.0", 100.0)], "pins": pins })).await.ok();
+        assert_eq!(reason(&service.with_key(LENDER).get(&path("saver")).await), "pinned");
+
+        let dir = service.kill();
+        let [gone] = &files_of(shelf.path(), "7.0")[..] else { panic!("one file") };
+        let [damaged] = &files_of(shelf.path(), "8.0")[..] else { panic!("one file") };
+        let kept = std::fs::read(gone).unwrap();
+        std::fs::remove_file(gone).unwrap();
+        std::fs::write(damaged, &std::fs::read(damaged).unwrap()[..100]).unwrap();
+        let service = Service::start_in(dir, &configured(shelf.path(), &lender()).await, &[]);
+        let (api, lender) = (service.keyed(), service.with_key(LENDER));
+        for path in [path("saver"), format!("/api/v2/score/?address={}", address("saver"))] {
+            let lost = lender.get(&path).await;
+            assert_eq!((lost.expect(503)["code"].as_str(), reason(&lost)), (Some("version_unavailable"), "none"));
+            assert!(lost.text.contains("7.0 answers this request because it is pinned"), "{}", lost.text);
+        }
+        let named = lender.get(&(path("saver") + "?model_version=1.1")).await;
+        assert_eq!((reason(&named), &named.ok()["model_version"]), ("requested", &json!("1.1")));
+        let ready = api.get("/readyz").await.ok();
+        let warnings = ready["warnings"].to_string();
+        assert!(warnings.contains("no credit model 7.0 is loaded"), "{ready}");
+
+        // The share goes to the champion, once, and that is said.
+        let stopped = api.until(SPLIT, |split| split.ok()["shares"] == json!([])).await.ok();
+        let why = stopped["stopped"].as_str().expect("a reason");
+        assert!(why.starts_with("8.0 was taken out") && why.contains("no credit model 8.0 is loaded"), "{why}");
+        assert_eq!(reason(&api.get(&path("saver")).await), "champion");
+        let done = |by: &str, action: &str| (by.to_owned(), action.to_owned(), "done".to_owned());
+        assert_eq!(steps(&api).await, [done("dev", "split"), done("assay", "unsplit")]);
+        assert_eq!(stopped["pins"][0]["version"], "7.0", "{stopped}");
+
+        std::fs::write(gone, kept).unwrap();
+        let back = until(async || lender.get(&path("saver")).await, |answer| answer.status == 200).await;
+        assert_eq!((reason(&back), &back.ok()["score"]), ("pinned", &json!(701)));
     });
 }
 

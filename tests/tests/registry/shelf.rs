@@ -262,6 +262,8 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
     roles.promote(KIND, &v("1.3"));
     let registry = Registry::open(Settings { limits, roles, ..settings }).unwrap();
     assert!(matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))));
+    // A version may be one of the files that are not compiled yet.
+    assert_eq!(registry.in_service::<CreditModel>(&v("1.3")).unwrap_err().code(), "starting");
     release(&pipe);
     while status(&registry, "large.wasm").unwrap().0 == State::Compiling {
         tokio::task::yield_now().await;

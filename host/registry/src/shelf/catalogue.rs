@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::Stamp;
 use crate::{
-    LoadError, Model, Reason, RoleError, Roles, ScoreError,
+    Chosen, LoadError, Model, Reason, RoleError, Roles, ScoreError,
     active::{ActiveModels, KindModels},
     call::price,
     split::ActiveSplit,
 };
-use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
+use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion, Time};
 
 pub(crate) type FileKey = (ModelKind, ModelVersion);
 
@@ -80,6 +80,15 @@ impl Catalogue {
             ),
             None => ScoreError::NoChampion(kind).to_string(),
         })
+    }
+
+    /// The versions of the split of `kind` that are to answer at `now` and cannot, each with its reason.
+    pub(crate) fn gaps(&self, kind: ModelKind, now: Time) -> Vec<ScoreError> {
+        let split = self.roles.of(kind).split;
+        let pins = split.pins.iter().filter(|pin| now < pin.until).map(|pin| (&pin.version, Chosen::Pinned));
+        let shares = split.shares.iter().map(|share| (&share.version, Chosen::Split));
+        let gap = |(version, chosen)| self.in_service(kind, version).err()?.gap(chosen);
+        pins.chain(shares).filter_map(gap).collect()
     }
 
     /// The first champion of a kind that has none: the configured version, or the highest.
@@ -172,7 +181,7 @@ impl Catalogue {
         }
     }
 
-    /// Why a version is not loaded: its file has an error, or there is none.
+    /// Why a version is not loaded: its file has an error or may still be compiled, or there is none.
     pub(crate) fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
         let of_it = |file: &ShelfFile| match &file.outcome {
             LoadOutcome::Failed { rejected, .. } => {
@@ -183,6 +192,7 @@ impl Catalogue {
         };
         match self.files.values().find_map(of_it) {
             Some((version, why)) => RoleError::NotLoaded { kind, version, why },
+            None if self.starting => RoleError::Starting { kind, version: version.clone() },
             None => {
                 let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
                 RoleError::Unknown { kind, version: version.clone(), loaded }
@@ -269,17 +279,15 @@ impl Catalogue {
     pub(crate) fn active(&self) -> ActiveModels {
         let models = |kind| {
             let champion = self.champion(kind).map(|entry| Arc::clone(&entry.model));
-            let in_service = |version: &ModelVersion| {
-                let entry = self.models.get(&(kind, version.clone()));
-                entry.filter(|entry| entry.out_of_service.is_none()).map(|entry| Arc::clone(&entry.model))
-            };
+            let in_service =
+                |version: &ModelVersion| self.in_service(kind, version).map(|entry| Arc::clone(&entry.model));
             let is_champion =
                 |model: &Arc<Model>| champion.as_ref().is_some_and(|champion| Arc::ptr_eq(champion, model));
             // The shadow measures what has a share, too.
             let (split, challengers) = (self.roles.of(kind).split, self.roles.challengers(kind));
             let shares = split.shares.iter().map(|share| &share.version);
             let shares = shares.filter(|version| !challengers.contains(version));
-            let challengers = challengers.iter().chain(shares).filter_map(in_service);
+            let challengers = challengers.iter().chain(shares).filter_map(|version| in_service(version).ok());
             KindModels {
                 challengers: challengers.filter(|model| !is_champion(model)).collect(),
                 loaded: self.of(kind).map(|entry| Arc::clone(&entry.model)).collect(),

@@ -8,7 +8,7 @@ use crate::{Against, Drift, DriftWeek, InputShift, ModelDrift, outcomes::ENOUGH,
 use assay_domain::time_from_unix;
 use assay_http::values::Moment;
 
-/// The inputs of credit champion and challengers by week, compared with the training or with the first full week.
+/// The inputs of credit champion, versions of the split and challengers by week, compared with the training or with the first full week.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InputDrift)]
 pub struct DriftBody {
@@ -25,7 +25,7 @@ pub struct DriftBody {
 #[schema(as = ModelInputDrift)]
 pub(crate) struct ModelDriftBody {
     model: ReferenceBody,
-    /// `champion` or `challenger`.
+    /// `champion`, `split` or `challenger`.
     #[schema(value_type = String)]
     role: &'static str,
     /// At most 13 weeks, the newest first, and of a week all wallets before the segments.

@@ -183,9 +183,9 @@ impl InputDrift {
 }
 
 impl Rollout {
-    /// Credit champion and challengers, the champion first.
+    /// Credit champion, versions of the split and challengers, the champion first.
     fn credit_in_roles(&self) -> Vec<(ModelRef, Role)> {
-        let role = |role: Role| matches!(role, Role::Champion | Role::Challenger);
+        let role = |role: Role| matches!(role, Role::Champion | Role::Split | Role::Challenger);
         let listed = self.registry().list().into_iter().filter(|status| role(status.role));
         let mut found: Vec<_> = listed
             .filter_map(|status| {

@@ -9,6 +9,7 @@ mod split;
 
 use std::sync::Arc;
 
+use assay_access::Access;
 use assay_domain::Secret;
 
 use crate::{InputDrift, Rollout, cards::Cards, outcomes::Outcomes};
@@ -21,6 +22,8 @@ pub struct RolloutRoutes {
     /// The outcomes of the scored wallets.
     pub outcomes: Outcomes,
     pub drift: InputDrift,
+    /// The keys, whose names the live split has.
+    pub access: Access,
     /// Signs validation packs; absent when not configured.
     pub signer: Option<Secret>,
     /// Whether anyone with a key may download the models.

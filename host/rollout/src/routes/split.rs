@@ -64,11 +64,11 @@ pub(crate) struct NewShareBody {
 #[schema(as = NewKeyPin)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPinBody {
-    /// Name of the key.
+    /// Name of a key that this server accepts.
     key: String,
     #[schema(value_type = String, example = "1.0")]
     version: ModelVersion,
-    /// In UTC; afterwards the key gets what everybody gets.
+    /// In UTC, and in the future; afterwards the key gets what everybody gets.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
 }
@@ -91,6 +91,24 @@ impl NewShareBody {
             (false, Some(_)) => return Err(format!("`step_seconds` is from 1 to {LONGEST_STEP}")),
         };
         Ok(NewShare { version: self.version, slots: slots(self.percent)?, ramp, forced })
+    }
+}
+
+/// Refuses names that no key has, and pins that have ended.
+fn check_keys(body: &mut JsonObject, pins: &[NewPinBody], choosers: &[String], is_known: impl Fn(&str) -> bool) {
+    let no_key = |key: &str| format!("no key has the name {key}; GET /api/v2/admin/keys lists the keys");
+    if let Some(key) = choosers.iter().find(|key| !is_known(key)) {
+        body.refuse("choosers", no_key(key));
+    }
+    if let Some(pin) = pins.iter().find(|pin| !is_known(&pin.key)) {
+        body.refuse("pins", no_key(&pin.key));
+    }
+    if let Some(NewPinBody { key, until, .. }) = pins.iter().find(|pin| pin.until <= Utc::now()) {
+        let until = until.format("%F %R UTC");
+        body.refuse(
+            "pins",
+            format!("the pin of {key} ends in the past, at {until}; give a later moment, or leave it out"),
+        );
     }
 }
 
@@ -126,8 +144,10 @@ pub(crate) async fn get(
 /// `model_version` goes before a pin, a pin before the header, the header before the share. Every answer says in
 /// `Assay-Model-Reason` why its version answered.
 ///
-/// The shadow measures versions with a share. One that exceeds a bound of `[promotion]`, or goes out of service, is
-/// taken out once, with the reason in `stopped` and in the audit log. 409 if a version exceeds one already, unless
+/// A pinned version that cannot answer is 503 `version_unavailable`: no other version stands in for it.
+///
+/// The shadow measures versions with a share. One that exceeds a bound of `[promotion]`, goes out of service or is not
+/// on the shelf is taken out once, with the reason in `stopped` and in the audit log. 409 if a version exceeds one already, unless
 /// `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/split", tag = "admin", operation_id = "set_split",
@@ -161,6 +181,10 @@ pub(crate) async fn put(
     let named = |pin: &NewPinBody| pins.iter().filter(|other| other.key == pin.key).count();
     if pins.iter().any(|pin| named(pin) > 1) {
         body.refuse("pins", "each key has one pin");
+    }
+    if body.is_good() && !(pins.is_empty() && choosers.is_empty()) {
+        let known = state.access.known_keys().await.map_err(ApiError::store)?;
+        check_keys(&mut body, &pins, &choosers, |key| known.iter().any(|known| known.name == key));
     }
     body.finish()?;
     let pins = pins.into_iter().map(|NewPinBody { key, version, until }| KeyPin { key, version, until }).collect();

@@ -6,6 +6,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use chrono::Utc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,6 +49,8 @@ impl Operations {
         reasons.extend(self.rollout.store_fault());
         reasons.extend(self.gate.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
         let mut warnings: Vec<_> = self.lacks().await.into_iter().map(str::to_owned).collect();
+        let gaps = self.rollout.registry().split_gaps(ModelKind::Credit, Utc::now());
+        warnings.extend(gaps.iter().map(ToString::to_string));
         warnings.extend(self.scoring.chain_warnings());
         warnings.extend(self.contradictions.words());
         Readiness { reasons, warnings }
