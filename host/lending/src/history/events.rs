@@ -32,7 +32,7 @@ pub(crate) struct Event {
 pub(crate) struct FoundLogs {
     /// Logs that name the wallet, checked.
     pub logs: Vec<Log>,
-    /// Logs of the markets in the transactions that hints point to.
+    /// Logs of the markets, and those that match hints, in the transactions that are read as a whole.
     pub receipts: Vec<Log>,
     /// Whether the endpoint answered no query over all contracts.
     pub is_unscoped: bool,
@@ -82,8 +82,8 @@ pub(crate) fn extract(markets: &[Market], plan: &Plan, found: &mut FoundLogs, be
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
         let evidence = Evidence {
-            own: own(found, market, wallet),
-            hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
+            own: named(found, |log| market.is_own(log, wallet)),
+            hints: named(found, |log| hints.iter().any(|hint| hint.is(log, wallet))),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
             before: before.get(index).map(|(next, sums)| Before { next: *next, sums }),
@@ -98,13 +98,13 @@ pub(crate) fn extract(markets: &[Market], plan: &Plan, found: &mut FoundLogs, be
     extract
 }
 
-/// The logs of `market` that name `wallet`. A receipt may have logs that a query left out.
-fn own<'l>(found: &'l FoundLogs, market: &Market, wallet: B256) -> Vec<&'l Log> {
+/// The logs that name a wallet as `is_named` tells. A receipt may have logs that a query left out.
+fn named(found: &FoundLogs, is_named: impl Fn(&Log) -> bool) -> Vec<&Log> {
     let all = found.logs.iter().chain(&found.receipts);
-    let mut own: Vec<&Log> = all.filter(|log| market.is_own(log, wallet)).collect();
-    own.sort_by_key(|log| (log.block_number, log.log_index));
-    own.dedup_by_key(|log| (log.block_hash, log.log_index));
-    own
+    let mut named: Vec<&Log> = all.filter(|log| is_named(log)).collect();
+    named.sort_by_key(|log| (log.block_number, log.log_index));
+    named.dedup_by_key(|log| (log.block_hash, log.log_index));
+    named
 }
 
 impl Extract {

@@ -15,6 +15,8 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use alloy::rpc::types::Log;
+
 use crate::{
     figures::hints::{Alias, AllHints, Naming, TRANSFER},
     market::Market,
@@ -101,8 +103,14 @@ impl Plan {
         Self { wallet, is_tail: tail, is_doubted: false, queries: by_topic.into_values().collect(), hints }
     }
 
-    /// Whether `contract` is a market with hints, whose logs in receipts count.
-    pub(crate) fn reads_receipts_of(&self, markets: &[Market], contract: Address) -> bool {
+    /// Whether `log`, in a receipt, counts: it is one of a market with hints, or matches a hint.
+    pub(crate) fn reads_in_receipts(&self, markets: &[Market], log: &Log) -> bool {
+        let wallet = self.wallet.into_word();
+        self.reads_receipts_of(markets, log.address())
+            || self.hints.iter().flatten().flatten().any(|hint| hint.is(log, wallet))
+    }
+
+    fn reads_receipts_of(&self, markets: &[Market], contract: Address) -> bool {
         let hinted = |hints: &Option<Vec<_>>| hints.as_ref().is_some_and(|hints| !hints.is_empty());
         markets.iter().zip(self.hints.iter()).any(|(market, hints)| market.config.address == contract && hinted(hints))
     }

@@ -98,7 +98,7 @@ impl Reader {
         let mut found = Vec::new();
         for (wanted, answer) in part.into_iter().zip(answers) {
             let mut logs = checked(&wanted, answer?)?;
-            logs.retain(|log| plan.reads_receipts_of(&self.markets, log.address()));
+            logs.retain(|log| plan.reads_in_receipts(&self.markets, log));
             found.append(&mut logs);
         }
         Ok(found)
@@ -131,7 +131,7 @@ pub(crate) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Ve
 }
 
 /// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains; and the logs in `own`,
-/// the market's logs that name the wallet, whose kind only their receipt shows.
+/// the market's logs that name the wallet, whose kind or whose log of a token only their receipt shows.
 pub(crate) fn unexplained<'l>(
     market: &Market,
     hints: &[Hint],
@@ -140,6 +140,7 @@ pub(crate) fn unexplained<'l>(
     hinting: impl Iterator<Item = &'l Log>,
 ) -> Vec<&'l Log> {
     let (own, hinting) = (by_transaction(own), by_transaction(hinting));
+    let lonely = market.protocol.lonely(&own, &hinting, hints, wallet);
     let is_explained = |log: &Log| {
         let (own, hinting) = (beside(&own, log), beside(&hinting, log));
         let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
@@ -147,6 +148,7 @@ pub(crate) fn unexplained<'l>(
     };
     let mut pointing: Vec<&Log> = hinting.iter().copied().filter(|log| !is_explained(log)).collect();
     pointing.extend(market.protocol.partial_logs().iter().flat_map(|logs| logs.unsettled(&own, wallet)));
+    pointing.extend(lonely);
     pointing
 }
 

@@ -188,6 +188,12 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
+    /// The logs in `own`, the market's logs that name the wallet, without a log of the token that they changed, which may
+    /// have been left out: `hinting` has the logs that match `hints`. The receipt has all.
+    fn lonely<'a>(&self, _own: &[&'a Log], _hinting: &[&Log], _hints: &[Hint], _wallet: B256) -> Vec<&'a Log> {
+        Vec::new()
+    }
+
     /// The logs of tokens in `evidence` that lack the market's own log of the same change: it was left out, unless the
     /// block proves that there is none.
     fn unpaired<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<&'a Log> {

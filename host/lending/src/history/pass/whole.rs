@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use alloy::rpc::types::Log;
+
 use super::Pass;
 use crate::{
     history::events::{Extract, FoundLogs},
@@ -30,8 +32,8 @@ impl Pass<'_> {
             let logs = || transactions.iter().flat_map(|transaction| &transaction.logs);
             let places: HashSet<_> = logs().map(|log| (log.block_hash, log.log_index)).collect();
             if known.clone().all(|log| places.contains(&(log.block_hash, log.log_index))) {
-                let is_wanted = |address| self.plan.reads_receipts_of(&self.reader.markets, address);
-                let logs = logs().filter(|log| named.contains(&log.transaction_hash) && is_wanted(log.address()));
+                let is_wanted = |log: &Log| self.plan.reads_in_receipts(&self.reader.markets, log);
+                let logs = logs().filter(|log| named.contains(&log.transaction_hash) && is_wanted(log));
                 found.receipts.extend(logs.cloned());
                 found.proven.insert(block);
             }

@@ -147,8 +147,7 @@ fn alone(markets: &[Market], hints: &AllHints, wallet: Address, chain: &[Log]) -
     let wanted: BTreeSet<B256> =
         wanted(markets, &plan, &logs).unwrap().into_iter().map(|wanted| wanted.transaction).collect();
     let in_receipt = |log: &&Log| {
-        log.transaction_hash.is_some_and(|hash| wanted.contains(&hash))
-            && plan.reads_receipts_of(markets, log.address())
+        log.transaction_hash.is_some_and(|hash| wanted.contains(&hash)) && plan.reads_in_receipts(markets, log)
     };
     let receipts = chain.iter().filter(in_receipt).cloned().collect();
     let all = extract(markets, &plan, &mut FoundLogs { logs, receipts, ..FoundLogs::default() }, &Vec::new());

@@ -123,6 +123,10 @@ impl LendingProtocol for Aave {
         }
     }
 
+    fn lonely<'a>(&self, own: &[&'a Log], hinting: &[&Log], hints: &[Hint], wallet: B256) -> Vec<&'a Log> {
+        pairs::lonely(own, hinting, hints, wallet)
+    }
+
     fn unpaired<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
         pairs::unpaired(evidence, wallet)
     }

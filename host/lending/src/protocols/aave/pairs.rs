@@ -1,5 +1,6 @@
 //! Pairs of logs: each log of a token that changes a wallet's balance has a log of the pool in the same transaction, or
-//! a transfer that also minted interest. A log without its pair shows that one was left out.
+//! a transfer that also minted interest. A log without its pair shows that one was left out: the receipt of its
+//! transaction has both.
 //!
 //! The amounts would not always show it: what a missing log moved may be less than the interest that is possible.
 
@@ -8,14 +9,15 @@ use std::collections::BTreeMap;
 use alloy::{rpc::types::Log, sol_types::SolEvent};
 
 use super::{
-    events::{changes_debt, changes_supply},
+    events::{changes_debt, changes_supply, event, moved},
     fixed, scaled,
 };
 use crate::{
+    asset::Asset,
     figures::{
-        hints::{Naming, TRANSFER},
+        hints::{Hint, Naming, TRANSFER},
         record::Side,
-        sums::address_at,
+        sums::{Move, address_at},
     },
     protocols::Evidence,
 };
@@ -101,6 +103,35 @@ fn changes(log: &Log, Token { side, asset, .. }: Token) -> usize {
         _ if log.topic0().is_some_and(is_rate) => usize::from(address_at(log, 1) == Some(asset)),
         _ => usize::from(changes_debt(log, asset)),
     }
+}
+
+/// The logs in `own`, the pool's logs that name the wallet, that changed a token without a log among `beside`, which has
+/// those of tokens.
+pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wallet: B256) -> Vec<&'a Log> {
+    let place = |log: &Log| (log.block_hash, log.transaction_hash);
+    let mut of_tokens = BTreeMap::<_, Vec<&Log>>::new();
+    for log in beside {
+        of_tokens.entry(place(log)).or_default().push(log);
+    }
+    let mut logged = BTreeMap::<_, (usize, Vec<&'a Log>)>::new();
+    for log in own {
+        // A debt that is written off is burnt with what was liquidated.
+        for Move { side, asset, .. } in moved(log).filter(|_| event(log).is_some()).unwrap_or_default() {
+            let Asset::Token(asset) = asset else { continue };
+            let (count, logs) = logged.entry((place(log), side, asset)).or_default();
+            *count += 1;
+            logs.push(*log);
+        }
+    }
+    let lacks = |((place, side, asset), (count, logs)): ((_, Side, Address), (usize, Vec<&'a Log>))| {
+        let is_it = |naming| matches!(naming, Naming::Balance { side: of, asset: by, .. } if (of, by) == (side, asset));
+        let tokens: Vec<Address> = listed.iter().filter(|hint| is_it(hint.naming)).map(|hint| hint.contract).collect();
+        let beside = of_tokens.get(&place).into_iter().flatten().copied();
+        let found = TokenLogs::of(beside.filter(|log| tokens.contains(&log.address())), wallet);
+        let lacks = !tokens.is_empty() && found.stored < count;
+        logs.into_iter().filter(move |_| lacks)
+    };
+    logged.into_iter().flat_map(lacks).collect()
 }
 
 /// A log of each token and transaction in which one has no pair.

@@ -39,7 +39,7 @@ fn pool(place: usize) -> Log {
     let signature = SIGNATURES_V2[place];
     let mut topics = vec![ASSET; 3];
     topics[signature.wallet_at - 1] = WALLET;
-    log(POOL, signature.topic0, &topics, &[100])
+    log(POOL, signature.topic0, &topics, &[100, 100, 2, 0, 0])
 }
 
 fn listed() -> Vec<Hint> {
@@ -97,6 +97,29 @@ fn two_changes_have_two_logs_of_the_pool() {
     // One liquidation may take debt at both rates.
     let both = [debt(DEBT, BURN_DEBT), debt(FIXED, BURN_FIXED)];
     assert_eq!(lacking(&[pool(REPAY)], &both, &[]), NONE);
+}
+
+#[test]
+fn a_log_of_the_pool_has_one_of_a_token() {
+    let count = |own: &[Log], beside: &[Log]| {
+        let [own, beside] = [own, beside].map(|logs| logs.iter().collect::<Vec<_>>());
+        lonely(&own, &beside, &listed(), WALLET.into_word()).len()
+    };
+    let of_supply = |event: &str| log(SUPPLY, keccak256(event), &[WALLET, WALLET], &[100, 1]);
+    let (minted, burnt) =
+        (of_supply("Mint(address,uint256,uint256)"), of_supply("Burn(address,address,uint256,uint256)"));
+    for (place, token) in [
+        (DEPOSIT, minted.clone()),
+        (WITHDRAW, burnt),
+        (BORROW, debt(DEBT, MINT_DEBT)),
+        (BORROW, debt(FIXED, MINT_FIXED)),
+        (REPAY, debt(DEBT, BURN_DEBT)),
+    ] {
+        let token = std::slice::from_ref(&token);
+        assert_eq!((count(&[pool(place)], token), count(&[pool(place)], &[])), (0, 1), "{place}");
+        assert_eq!(count(&[pool(place), pool(place)], token), 2, "one of two");
+    }
+    assert_eq!(count(&[pool(BORROW)], &[minted]), 1, "another side");
 }
 
 #[test]
