@@ -133,14 +133,14 @@ impl Entry {
         for (at, step) in self.watch.iter().enumerate() {
             let key = |key: &str| format!("watch[{at}].{key}");
             let is_late = before.is_none_or(|before| step.at_s > before);
-            found.add_if(at == 0 && step.at_s != 0, &key("at_s"), "must be 0 for the first step");
-            found.add_if(!is_late, &key("at_s"), "must be later than that of the step before");
-            found.add_if(at == 0 && step.reorganises, &key("reorganises"), "there is no step before it; leave it out");
+            found.add_if(at == 0 && step.at_s != 0, key("at_s"), "must be 0 for the first step");
+            found.add_if(!is_late, key("at_s"), "must be later than that of the step before");
+            found.add_if(at == 0 && step.reorganises, key("reorganises"), "there is no step before it; leave it out");
             before = Some(step.at_s);
             let amounts = [("health_factor", step.health_factor), ("liquidated_usd", step.liquidated_usd)];
             for (name, amount) in amounts.into_iter().chain([("debt_usd", Some(step.debt_usd))]) {
                 let is_wrong = amount.is_some_and(|amount| !amount.is_finite() || amount < 0.0);
-                found.add_if(is_wrong, &key(name), "must be a number of at least 0");
+                found.add_if(is_wrong, key(name), "must be a number of at least 0");
             }
             if let Some(score) = step.score {
                 found.number(&key("score"), score, u64::from(Score::MIN.get())..=u64::from(Score::MAX.get()));

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 
-use super::{Entry, Leader};
+use super::{Entry, Leader, due};
 use crate::{records::WatchRecord, watches::WatchesInner};
 use assay_access::{Lapse, PriceClass};
 use assay_domain::Time;
@@ -60,7 +60,7 @@ impl Entry {
             Some(Lapse::Revoked) => self.due = now,
             Some(lapse) => self.suspend(lapse),
             None if self.suspended.take().is_some() => {
-                self.due = super::entry::due(&self.watch.record, &self.watch.state)
+                self.due = due(&self.watch.record, &self.watch.state);
             }
             None => {}
         }

@@ -23,11 +23,15 @@ const PACED: f64 = 144.0;
 const POLLED: usize = 10;
 
 impl Crash {
-    /// The evaluations of watches so far.
-    async fn evaluations(&self) -> f64 {
+    /// The sum of the metrics whose lines begin so.
+    async fn sum(&self, name: &str) -> f64 {
         let metrics = self.api().get("/metrics").await.text;
-        let of_watches = metrics.lines().filter(|line| line.starts_with("assay_watch_evaluations_total"));
-        of_watches.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        let lines = metrics.lines().filter(|line| line.starts_with(name));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    async fn evaluations(&self) -> f64 {
+        self.sum("assay_watch_evaluations_total").await
     }
 
     /// Waits until each of `watches` watches was evaluated after this moment.
@@ -37,11 +41,13 @@ impl Crash {
         until(async || self.evaluations().await, |now| *now >= goal).await;
     }
 
-    /// The calls for each watch and block, while `work` mines so many.
-    async fn calls_of(&mut self, (watches, blocks): (usize, usize), work: impl AsyncFnOnce(&mut Self)) -> f64 {
-        let calls = self.calls.load(SeqCst);
+    /// The calls of one evaluation of a watch that is not answered from the cache, while `work` is done. Those of a
+    /// wallet share its `each`.
+    async fn calls_of(&mut self, each: usize, work: impl AsyncFnOnce(&mut Self)) -> f64 {
+        let (calls, reads) = (self.calls.load(SeqCst), self.sum("assay_snapshots_total{source=\"read\"}").await);
         work(self).await;
-        (self.calls.load(SeqCst) - calls) as f64 / (watches * blocks) as f64
+        let reads = self.sum("assay_snapshots_total{source=\"read\"}").await - reads;
+        (self.calls.load(SeqCst) - calls) as f64 / (reads * each as f64)
     }
 
     /// The calls of asking for the score of a wallet that was read before, on a server that caches none.
@@ -85,13 +91,13 @@ fn a_watch_costs_less_than_asking_for_the_score_as_often() {
                     crash.evaluated(count * each).await;
                 }
             };
-            let quiet = crash.calls_of((count * each, 3), quiet).await;
+            let quiet = crash.calls_of(each, quiet).await;
             let fall = async |crash: &mut Crash| {
                 for price in [1_203.7, 805.3, 2_503.1] {
                     crash.hold(price, None).await;
                 }
             };
-            let falling = crash.calls_of((count * each, 3), fall).await;
+            let falling = crash.calls_of(each, fall).await;
             let expected: usize = crash.wallets.iter().flat_map(|wallet| wallet.said.values()).map(Vec::len).sum();
             let expected = expected * each;
             let arrived = until(async || receiver.events(), |events| events.len() >= expected).await;
