@@ -138,6 +138,16 @@ refused("the decision function of LinearSVC is not in log-odds", assay_model.pac
 refused("str of builtins cannot be packed", assay_model.pack, "a model", declared, wallets)
 narrow = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(x.iloc[:, :5], y)
 refused("it was trained on 5 features, and 33 are declared", assay_model.pack, narrow, declared, wallets)
+for unfitted in [
+    lightgbm.LGBMClassifier(), xgboost.XGBClassifier(), catboost.CatBoostClassifier(), LogisticRegression(),
+    GridSearchCV(LogisticRegression(), {}), FrozenEstimator(MLPClassifier()), make_pipeline(StandardScaler(), MLPClassifier()),
+]:
+    library = assay_model._origin._library(assay_model._origin._unwrapped(unfitted))
+    place = {"sklearn": "sklearn", "catboost": "catboost", "xgboost": "xgboost"}.get(library, "lightgbm")
+    refused("is not fitted: call its `fit`", assay_model.pack, unfitted, folder / place, wallets)
+constant = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(x, y * 0)
+refused("all outcomes that LGBMClassifier was fitted to are 0", assay_model.pack, constant, declared, wallets)
+refused("has no wallet", assay_model.pack, narrow, declared, [])
 turned = x.iloc[:, ::-1].astype("float32")
 refused("it was fitted to liquidation_days, volatile_debt, ", assay_model.pack,
         catboost.CatBoostClassifier(depth=4, **settings).fit(turned, y), folder / "catboost", wallets)

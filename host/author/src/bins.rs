@@ -86,9 +86,7 @@ impl Table {
     /// The lines, and whether optbinning wrote them.
     fn bins(&self, text: &str) -> Result<(Vec<Bin>, bool), FileFault> {
         let fault = |why: String| FileFault::of(&self.path, why);
-        let mut lines = text.lines();
-        let head: Vec<String> =
-            table::cells(lines.next().unwrap_or_default()).map(|cell| table::bare(cell).to_owned()).collect();
+        let head = table::head(&self.path, text)?;
         let place = |name: &str| head.iter().position(|column| column.eq_ignore_ascii_case(name));
         let needed = |name: &str| {
             let missing = format!(
@@ -99,9 +97,9 @@ impl Table {
         };
         let (variable, bin) = (needed("variable")?, needed("bin")?);
         let adds = if self.points { vec![needed("points")?] } else { vec![needed("woe")?, needed("coefficient")?] };
-        let (count, is_optbinning) = (place("count"), head.iter().any(|name| name == "Variable"));
+        let (count, is_optbinning) = (place("count"), head.contains(&"Variable"));
         let mut bins = Vec::new();
-        for (at, line) in lines.enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (at, line) in text.lines().skip(1).enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let cells: Vec<&str> = table::cells(line).map(table::bare).collect();
             let cell = |place: usize| cells.get(place).copied().unwrap_or_default();
             if matches!(cell(variable), "" | "Totals") {

@@ -14,7 +14,7 @@ pub(crate) const TRAINED: u64 = 64 << 20;
 
 /// The text of a regular file of at most `most` bytes.
 pub(crate) fn text(path: &Path, most: u64) -> Result<String, FileFault> {
-    String::from_utf8(bytes(path, most)?).map_err(|_| FileFault::of(path, "it is not text in UTF-8"))
+    String::from_utf8(bytes(path, most)?).map_err(|_| FileFault::of(path, "it is not text in UTF-8: save it as that"))
 }
 
 /// The bytes of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.

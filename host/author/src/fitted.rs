@@ -70,6 +70,11 @@ impl Fit {
         Some((scale, double, (sign * middle).exp()))
     }
 
+    /// Whether all wallets have one margin, to which no scale can be fitted.
+    fn is_flat(&self) -> bool {
+        self.margins.first().zip(self.margins.last()).is_some_and(|(low, high)| low == high)
+    }
+
     /// The scores of the wallets, lowest first.
     fn scores(&self, scale: Scale) -> Vec<f64> {
         let score = |margin: &f64| (scale.base + scale.per_margin * margin).clamp(300.0, 1000.0);
@@ -95,10 +100,19 @@ pub(crate) fn scale(file: &DeclarationFile, fit: Option<&Fit>) -> Result<(Scale,
     let declared = score.points_to_double.or(score.anchor_score).or(score.anchor_odds).or(score.base);
     let margin = *score.margin.get_ref();
     let odds = matches!(margin, Margin::LogOddsOfBad | Margin::LogOddsOfGood);
+    let fits = odds && declared.is_none() && file.declared.kind == DeclaredKind::Credit;
+    if let Some(flat) = fit.filter(|fit| fits && fit.is_flat()) {
+        return Err(FileFault::of(
+            &file.path,
+            format!(
+                "no scale can be fitted to `table`, because the model has one margin for all its {} wallets: give \
+                 more wallets, or write `points_to_double`, `anchor_score` and `anchor_odds` under [score]",
+                flat.margins.len()
+            ),
+        ));
+    }
     match fit.and_then(|fit| fit.odds(margin)) {
-        Some((scale, double, odds_of_middle))
-            if odds && declared.is_none() && file.declared.kind == DeclaredKind::Credit =>
-        {
+        Some((scale, double, odds_of_middle)) if fits => {
             let words = format!("{double} points double the odds, {MIDDLE} has odds of {odds_of_middle:.4}");
             Ok((scale, Some(words)))
         }

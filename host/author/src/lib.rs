@@ -71,4 +71,5 @@ pub use pack::{Pack, Predicted, pack};
 pub use predictions::{Predictions, Unit};
 pub use script::Script;
 pub use template::{Language, NewFile, files as template};
+pub use training::one_class;
 pub use wallet::Wallet;

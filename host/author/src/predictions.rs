@@ -53,15 +53,15 @@ impl Predictions {
     /// As [`Self::read`], but for predictions that are not finite.
     pub fn read_odd(path: &Path) -> Result<Self, FileFault> {
         let text = files::text(path, files::TRAINED)?;
-        let head = text.lines().next().unwrap_or_default();
-        let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
+        let head = table::head(path, &text)?;
+        let has = |unit: &Unit| head.contains(&unit.as_str());
         let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
             FileFault::of(
                 path,
                 "its first line has none of `margin`, `probability` and `score`: name the column of the predictions",
             )
         })?;
-        let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
+        let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()], false)?.concat();
         Ok(Self { unit, values })
     }
 }

@@ -227,6 +227,11 @@ pub(crate) fn prove(file: &DeclarationFile, rules: &ModelRules, scale: Scale) ->
         let way = if direction == Direction::Rising { "rising" } else { "falling" };
         let name = feature.name.get_ref();
         let message = match rules {
+            ModelRules::Trees(forest) if forest.trees.iter().all(|tree| monotone::holds(tree, at, !rising)) => format!(
+                "the score is not {way} in {name}: tree {tree} breaks it, and all trees have it the other way round. \
+                 Is the outcome that is 1 in the training the one that `margin` names? Turn `margin` (log-odds-of-bad, \
+                 log-odds-of-good), or the constraint of the training"
+            ),
             ModelRules::Trees(_) => format!(
                 "the score is not {way} in {name}: tree {tree} breaks it. Train with monotone_constraints ({} for this \
                  feature), in LightGBM with monotone_constraints_method=basic, or remove `monotone`",

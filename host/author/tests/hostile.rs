@@ -229,8 +229,8 @@ fn trees_without_covers_need_the_table_of_the_training() {
     assert!(without.contains("model.toml:4:9: model.txt does not say how much of the training data"), "{without}");
     let declared = DECLARED.replace("trees =", "table = \"matrix.csv\"\ntrees =");
     assert!(said(folder.path(), &declared, &trees).contains("there is no file matrix.csv"));
-    fs::write(folder.path().join("matrix.csv"), "outcome,a\n1,\n").unwrap();
-    let rated = "1 trees with 2 leaves over 1 features; factors rated by fifths of 1 wallets";
+    fs::write(folder.path().join("matrix.csv"), "outcome,a\n1,\n0,3\n").unwrap();
+    let rated = "1 trees with 2 leaves over 1 features; factors rated by fifths of 2 wallets";
     assert_eq!(said(folder.path(), &declared, &trees), rated);
     // Of a file with covers, only the figures are read.
     assert_eq!(said(folder.path(), &declared, TREE), rated);

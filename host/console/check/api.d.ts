@@ -586,6 +586,55 @@ export interface components {
             settled?: number | null;
             through?: number | null;
         };
+        InferenceHealth: {
+            live: boolean;
+        };
+        InferenceInput: {
+            data: string[];
+            datatype: string;
+            name: string;
+            parameters?: components["schemas"]["InferenceParameters"] | null;
+            shape: number[];
+        };
+        InferenceModel: {
+            inputs: components["schemas"]["InferenceTensor"][];
+            name: string;
+            outputs: components["schemas"]["InferenceTensor"][];
+            platform: string;
+            versions: string[];
+        };
+        InferenceOutput: {
+            name: string;
+            parameters?: components["schemas"]["InferenceParameters"] | null;
+        };
+        InferenceParameters: Record<string, never>;
+        InferenceReadiness: {
+            name: string;
+            ready: boolean;
+        };
+        InferenceRequest: {
+            id?: string | null;
+            inputs: components["schemas"]["InferenceInput"][];
+            outputs?: components["schemas"]["InferenceOutput"][] | null;
+            parameters?: components["schemas"]["InferenceParameters"] | null;
+        };
+        InferenceResponse: {
+            id?: string;
+            model_name: string;
+            model_version: string;
+            outputs: components["schemas"]["InferenceTensor"][];
+        };
+        InferenceServer: {
+            extensions: string[];
+            name: string;
+            version: string;
+        };
+        InferenceTensor: {
+            data?: number[];
+            datatype: string;
+            name: string;
+            shape: number[];
+        };
         InputDrift: {
             count: number;
             minimum_wallets: number;
@@ -1720,6 +1769,16 @@ export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
 export type IdentitySource = components['schemas']['IdentitySource'];
 export type IndexStatus = components['schemas']['IndexStatus'];
+export type InferenceHealth = components['schemas']['InferenceHealth'];
+export type InferenceInput = components['schemas']['InferenceInput'];
+export type InferenceModel = components['schemas']['InferenceModel'];
+export type InferenceOutput = components['schemas']['InferenceOutput'];
+export type InferenceParameters = components['schemas']['InferenceParameters'];
+export type InferenceReadiness = components['schemas']['InferenceReadiness'];
+export type InferenceRequest = components['schemas']['InferenceRequest'];
+export type InferenceResponse = components['schemas']['InferenceResponse'];
+export type InferenceServer = components['schemas']['InferenceServer'];
+export type InferenceTensor = components['schemas']['InferenceTensor'];
 export type InputDrift = components['schemas']['InputDrift'];
 export type InputShift = components['schemas']['InputShift'];
 export type InputWeek = components['schemas']['InputWeek'];

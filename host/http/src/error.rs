@@ -207,6 +207,31 @@ impl ApiError {
         Self { status: StatusCode::BAD_REQUEST, body: Body::Error(body), headers: Vec::new() }
     }
 
+    /// The same error with another status.
+    #[must_use]
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    /// A refused request in the form `{error}`, which protocols of others have. Errors of the key, of its limits and of
+    /// the server stay as they are on every path.
+    #[must_use]
+    pub fn plainly(self) -> Self {
+        let error = match &self.body {
+            Body::Detail(DetailBody { detail, .. }) => detail.clone(),
+            Body::Validation(ValidationBody { detail }) => {
+                detail.iter().map(Violation::words).collect::<Vec<_>>().join("; ").into()
+            }
+            Body::Error(_) | Body::Other(_) | Body::Quota(_) => return self,
+        };
+        let status = match self.status {
+            StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
+            status @ (StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::CONFLICT) => status,
+            _ => return self,
+        };
+        Self { status, body: Body::Error(ErrorBody { error, status_code: None }), headers: self.headers }
+    }
+
     pub fn no_route() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path")
     }

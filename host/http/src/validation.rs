@@ -54,6 +54,11 @@ impl Violation {
         Self { r#type, loc, msg: msg.into() }
     }
 
+    /// The location and the message as one text.
+    pub(crate) fn words(&self) -> String {
+        format!("{}: {}", self.loc.join("."), self.msg)
+    }
+
     pub fn missing(place: Location, field: &'static str) -> Self {
         Self::new("missing", place, Some(field), "Field required")
     }

@@ -2,8 +2,8 @@
 
 use utoipa::IntoResponses;
 
-use assay_http::DetailBody;
 pub use assay_http::responses::*;
+use assay_http::{DetailBody, ErrorBody};
 
 /// Responses that do not exist for every address or name.
 #[derive(IntoResponses)]
@@ -35,7 +35,7 @@ pub enum ChainsDown {
     /// The chains could not be read, the requested chain is not configured, or a name could not be resolved
     #[response(status = 502)]
     Down(DetailBody),
-    /// No model is in service, or every instance is busy
+    /// No model is in service, the version of a pin cannot answer, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),
 }
@@ -43,7 +43,7 @@ pub enum ChainsDown {
 /// Responses that need only a model.
 #[derive(IntoResponses)]
 pub enum NoChampion {
-    /// No model is in service, or every instance is busy
+    /// No model is in service, the version of a pin cannot answer, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),
 }
@@ -70,4 +70,18 @@ pub enum NoSigners {
     /// This server signs no statements
     #[response(status = 502)]
     NotConfigured(DetailBody),
+}
+
+/// Requests that the protocol or this server does not know.
+#[derive(IntoResponses)]
+pub enum Tensors {
+    /// The request is not of this protocol, or names a tensor, type, shape or parameter that this model does not have
+    #[response(status = 400)]
+    Invalid(ErrorBody),
+    /// There is no model of this name or version, or it does not score one of the wallets
+    #[response(status = 404)]
+    Unknown(ErrorBody),
+    /// The version exists and cannot answer; the message says why
+    #[response(status = 409)]
+    Benched(ErrorBody),
 }

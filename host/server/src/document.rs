@@ -4,7 +4,8 @@ use axum::http::Method;
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        self, HttpMethod, PathItem,
+        self, HttpMethod, PathItem, RefOr,
+        path::ParameterIn,
         security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
     },
 };
@@ -46,6 +47,14 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
     let operation = items.flat_map(|item| [item.get, item.post, item.put, item.patch, item.delete]).flatten().next();
     if let Some(mut operation) = operation {
         operation.operation_id = route.id.map(str::to_owned).or(operation.operation_id);
+        // A handler of two paths states the parameters of both.
+        operation.parameters.iter_mut().for_each(|parameters| {
+            let is_here = |name: &str| route.path.contains(&format!("{{{name}}}"));
+            parameters.retain(|one| match one {
+                RefOr::T(one) => !matches!(one.parameter_in, ParameterIn::Path) || is_here(&one.name),
+                RefOr::Ref(_) => true,
+            });
+        });
         examples::add(&mut operation);
         if is_paid && route.admission.admits_guests() {
             // An empty requirement among the alternatives: no key is needed.
@@ -70,7 +79,8 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
         version = "2",
         description = "Credit scores for Ethereum addresses, computed from on-chain history by versioned WebAssembly \
             models.\n\n\
-            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Every error has a `detail`. \
+            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`, and so do those under \
+            `/v2/models`. Every error has a `detail`; a refused request under `/v2` has an `error`. \
             All paths share these: 404 for an unknown path, 405 for a method that a path does not support, 413 for a \
             body that is too large, 504 for a response that takes too long.\n\n\
             `RateLimit-Policy` and `RateLimit` state the requests per minute of the key, or of an address without a \
@@ -96,6 +106,7 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
         (name = "reputation", description = "Scores of agents' addresses, submitted to the chain"),
         (name = "sandbox", description = "Deterministic mock answers; free, and no chain is read"),
         (name = "models", description = "The scoring models"),
+        (name = "inference", description = "Scores of tensors, in the Open Inference Protocol of KServe and Triton"),
         (name = "usage", description = "Scopes and usage of your key"),
         (name = "admin", description = "Models and their roles, keys, backups"),
         (name = "operation", description = "Health, readiness and metrics; public"),
@@ -129,7 +140,7 @@ impl Modify for MayBeEmpty {
         for (path, item) in &mut document.paths.paths {
             let body =
                 item.post.as_mut().filter(|_| path.contains("/score/")).and_then(|post| post.request_body.as_mut());
-            if let Some(openapi::RefOr::T(body)) = body {
+            if let Some(RefOr::T(body)) = body {
                 body.required = Some(openapi::Required::False);
             }
         }

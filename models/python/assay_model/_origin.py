@@ -138,9 +138,24 @@ def _write(estimator: Any, library: str, table: pandas.DataFrame, file: Path) ->
 _CATBOOST = {"Logloss", "CrossEntropy", "RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "LogCosh"}
 
 
+def _is_fitted(final: Any, library: str) -> bool:
+    if library == "catboost":
+        return final.is_fitted()
+    if hasattr(final, "__sklearn_is_fitted__"):
+        return final.__sklearn_is_fitted__()
+    # A booster has no `fit`; scikit-learn's own check is this one.
+    fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(final))
+    return fitted or not hasattr(final, "fit")
+
+
 def _checked(estimator: Any, library: str, margin: Any, declaration: Path) -> None:
     """Refuses what the saved file does not say, so that no model reads it: labels, missing figures, the loss."""
     final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    if not _is_fitted(final, library):
+        raise AssayError(f"{type(final).__name__} is not fitted: call its `fit` with the columns of `features`, then pack it")
+    if len(getattr(final, "classes_", [0, 1])) == 1:
+        raise AssayError(f"all outcomes that {type(final).__name__} was fitted to are {final.classes_[0]!s}: it learns from "
+                         "two classes. Add wallets with the other outcome, and fit it again")
     if library == "xgboost":
         missing = getattr(final, "missing", float("nan"))
         if missing is not None and missing == missing:

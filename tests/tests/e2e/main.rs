@@ -21,6 +21,7 @@ mod hostile;
 mod http;
 mod identity;
 mod index;
+mod inference;
 mod init;
 mod inputs;
 mod keys;

@@ -1,5 +1,6 @@
 //! Models without code answer as the libraries that trained them, on 2,000 wallets of every shape.
 
+mod bad_tables;
 mod bins;
 mod configurations;
 mod graphs;

@@ -58,18 +58,23 @@ const ENOUGH: u64 = 20;
 /// Says how well the scores of `packed` rank the outcomes of `features`, if these have any.
 ///
 /// # Errors
-/// Bad outcomes have the higher scores, and `reversed` does not accept that.
+/// All outcomes are of one class; or bad ones have the higher scores, and `reversed` does not accept that.
 pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failure> {
     if packed.kind != ModelKind::Credit || !packed.is_trained || !features.is_file() {
         return Ok(());
     }
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
     let mut source = RecordSource::open(features).map_err(cannot)?;
-    let mut outcomes = Outcomes::default();
+    let (mut outcomes, mut good, mut bad) = (Outcomes::default(), 0, 0);
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (_, record) in chunk.records() {
             // Bad lines are reported by the comparison.
             let Ok(Some(record)) = record else { continue };
+            match record.outcome {
+                Some(true) => bad += 1,
+                Some(false) => good += 1,
+                None => continue,
+            }
             let Some(score) = packed.score(&record.features).and_then(Score::new) else { continue };
             match record.outcome {
                 Some(true) => outcomes.bad.add_many(score, 1),
@@ -77,6 +82,9 @@ pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failu
                 None => {}
             }
         }
+    }
+    if let Some(why) = assay_author::one_class(good, bad) {
+        return Err(Failure::no(format!("{}: {why}", features.display())));
     }
     let Some(auc) = outcomes.auc() else { return Ok(()) };
     let of = format!("AUC {auc:.3} on the outcomes of {}", features.display());

@@ -4,6 +4,7 @@ mod attestation;
 mod choice;
 mod compare;
 mod history;
+mod inference;
 mod one;
 mod paid;
 mod provenance;
@@ -19,11 +20,13 @@ use axum::{
     http::{HeaderName, HeaderValue},
     response::Response,
 };
+use chrono::Utc;
 
-use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::ScoreHistory};
-use assay_domain::{Claimed, Reasons};
+use crate::{ScoreSource, ScoringError, attestation::Attestor, bodies::ScoreBody, history::ScoreHistory};
+use assay_domain::{Claimed, ModelVersion, Reasons};
+use assay_http::extract::Caller;
 use assay_payment::Payments;
-use assay_registry::Chosen;
+use assay_registry::{Chosen, CreditModel};
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
 
 pub use one::{OffChain, assets};
@@ -65,6 +68,24 @@ impl ScoreRoutes {
         body.reasoned(self.reasons(scored, show.reasons).await)
     }
 
+    /// The model that scores features of the caller's own, and why: the named version, or the one that is pinned for the
+    /// key, or the champion.
+    fn for_features(
+        &self,
+        caller: &Caller,
+        version: Option<&ModelVersion>,
+    ) -> Result<(CreditModel, Chosen), ScoringError> {
+        let registry = self.rollout.registry();
+        if let Some(version) = version {
+            return Ok((registry.in_service(version)?, Chosen::Requested));
+        }
+        let active = registry.active_guard();
+        match active.pinned(caller.name(), Utc::now())? {
+            Some(model) => Ok((model, Chosen::Pinned)),
+            None => Ok((active.champion()?, Chosen::Champion)),
+        }
+    }
+
     async fn reasons(&self, scored: &Scored, are_shown: bool) -> Option<Reasons> {
         if are_shown { self.cards.reasons(self.rollout.registry(), scored).await } else { None }
     }
@@ -83,6 +104,16 @@ assay_http::rows! { ScoreRoutes:
     GET "/api/v2/score/{id}/evidence" Status provenance::evidence;
     GET "/api/v2/models/compare/address/{address}" Score [several] compare::compare;
     GET "/api/v2/admin/scores/{id}" Admin provenance::audited;
+    GET "/v2" Public inference::server;
+    GET "/v2/health/live" Operation inference::live;
+    GET "/v2/health/ready" Operation inference::ready;
+    GET "/v2/models/{name}" Models inference::model;
+    GET "/v2/models/{name}/versions/{version}" Models inference::model as "get_inference_version";
+    GET "/v2/models/{name}/ready" Models inference::model_ready;
+    GET "/v2/models/{name}/versions/{version}/ready" Models inference::model_ready
+        as "get_inference_version_readiness";
+    POST "/v2/models/{name}/infer" Score [several] inference::infer;
+    POST "/v2/models/{name}/versions/{version}/infer" Score [several] inference::infer as "score_tensor_by_version";
     GET "/.well-known/assay-attestation.json" Public [open] attestation::signers;
 }
 

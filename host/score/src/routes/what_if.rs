@@ -23,8 +23,8 @@ use assay_http::{
     ApiError, Location, Violation,
     extract::{Caller, JsonObject, SubjectPath, VersionQuery, flag, optional, refused, single},
     fresh, parameters,
+    twice::given_twice,
 };
-use assay_registry::CreditModel;
 use assay_rollout::{Basis, Scored};
 use assay_tasks::blocking;
 
@@ -34,6 +34,8 @@ const MOST_CHANGES: usize = 16;
 const LADDER: [f64; 5] = [-10.0, -20.0, -30.0, -40.0, -50.0];
 /// Most characters of the name of a lender or a provider.
 const NAME: usize = 80;
+/// Fields of a line of a features file that are no features.
+const IGNORED: [&str; 3] = ["id", "outcome", "cluster"];
 
 /// `include_changes`, with the score that `target` names, or the lowest of the range.
 pub(crate) struct ChangesQuery(pub Option<Option<Score>>);
@@ -189,35 +191,57 @@ pub(crate) async fn features(
     VersionQuery(version): VersionQuery,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
-    body.ignore(&["id", "outcome", "cluster"]);
-    let OwnFeatures { as_of, chains, markets, holdings, identity } = body.rest()?;
-    let features = checked(Features { as_of, chains, markets, holdings, identity })?;
+    body.ignore(&IGNORED);
+    let features =
+        body.rest::<OwnFeatures>()?.checked().map_err(|why| ApiError::invalid(vec![Violation::of_body(why)]))?;
     let registry = scores.rollout.registry();
     let scored = async {
-        let model: CreditModel = match &version {
-            None => registry.champion()?,
-            Some(version) => registry.in_service(version)?,
-        };
+        let (model, chosen) = scores.for_features(&caller, version.as_ref())?;
         let assessment = model.explained_uncounted(&features)?;
-        Ok::<_, ScoringError>((model, assessment))
+        Ok::<_, ScoringError>((model, chosen, assessment))
     };
-    let (model, assessment) = caller.pay(scored).await?;
+    let (model, chosen, assessment) = caller.pay(scored).await?;
     let standing = Standing::of(&features);
     let reasons = scores.cards.reasons_of(registry, model.reference(), &assessment.factors, &standing).await;
-    Ok(fresh::once(Json(FeaturesScoreBody::new(model.reference(), &features, &assessment, reasons))))
+    let body = FeaturesScoreBody::new(model.reference(), &features, &assessment, reasons);
+    Ok(reasoned(fresh::once(Json(body)), [chosen]))
 }
 
-/// Refuses features that no reading gives, and that the interface of models rules out.
-fn checked(features: Features) -> Result<Features, ApiError> {
-    let is_name = |text: &str| (1..=NAME).contains(&text.chars().count());
-    let wrong = match () {
-        () if !features.figures().all(f64::is_finite) => "a figure is infinite or not a number",
-        () if features.markets.iter().any(|market| market.events.len() > MOST_EVENTS) => "a market has over 200 events",
-        () if !features.markets.iter().all(|market| is_name(&market.protocol)) => "a protocol needs 1 to 80 characters",
-        () if !features.identity.iter().all(|one| is_name(&one.provider)) => "a provider needs 1 to 80 characters",
-        () => return Ok(features),
-    };
-    Err(ApiError::invalid(vec![Violation::of_body(wrong)]))
+/// The features of a line of a features file.
+///
+/// # Errors
+/// It is not such a line; in words.
+pub(super) fn own_features(line: &str) -> Result<Features, String> {
+    if let Some(field) = given_twice(line.as_bytes()).first() {
+        return Err(format!("{field:.100} is given more than once"));
+    }
+    let mut fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(line).map_err(|error| format!("it must be a JSON object: {error}"))?;
+    IGNORED.iter().for_each(|name| drop(fields.remove(*name)));
+    let own: OwnFeatures = serde_json::from_value(fields.into()).map_err(|error| format!("{error:.300}"))?;
+    own.checked().map_err(str::to_owned)
+}
+
+impl OwnFeatures {
+    /// Refuses features that no reading gives, and that the interface of models rules out.
+    fn checked(self) -> Result<Features, &'static str> {
+        let Self { as_of, chains, markets, holdings, identity } = self;
+        let features = Features { as_of, chains, markets, holdings, identity };
+        let is_name = |text: &str| (1..=NAME).contains(&text.chars().count());
+        match () {
+            () if !features.figures().all(f64::is_finite) => Err("a figure is infinite or not a number"),
+            () if features.markets.iter().any(|market| market.events.len() > MOST_EVENTS) => {
+                Err("a market has over 200 events")
+            }
+            () if !features.markets.iter().all(|market| is_name(&market.protocol)) => {
+                Err("a protocol needs 1 to 80 characters")
+            }
+            () if !features.identity.iter().all(|one| is_name(&one.provider)) => {
+                Err("a provider needs 1 to 80 characters")
+            }
+            () => Ok(features),
+        }
+    }
 }
 
 impl From<WhatIfError> for ApiError {

@@ -99,14 +99,15 @@ pub fn faults(document: &Value) -> Vec<String> {
             }
         }
         let keyed = operation["security"].as_array().is_some_and(|security| !security.is_empty());
-        if path.starts_with("/api/v2") && !keyed {
+        if (path.starts_with("/api/v2") || path.starts_with("/v2/models")) && !keyed {
             fault("it takes no key".to_owned());
         }
         let body = &operation["requestBody"];
         let wanted = [
             (keyed, &["401", "403", "500", "504"][..]),
             (body.is_object(), &["408", "413"]),
-            (body["content"]["application/json"].is_object(), &["422"]),
+            // Another protocol has 400 for it.
+            (body["content"]["application/json"].is_object() && !path.starts_with("/v2/"), &["422"]),
         ];
         for status in wanted.iter().filter(|(applies, _)| *applies).flat_map(|(_, statuses)| *statuses) {
             if !answers.contains_key(*status) {
