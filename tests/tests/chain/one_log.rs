@@ -76,7 +76,7 @@ struct Hidden {
     places: BTreeSet<Place>,
     /// The words in their topics.
     names: BTreeSet<B256>,
-    /// The cases whose wallet they name or whose reader was given one: a log of a new market, or of a vault, names none.
+    /// The cases whose wallet they name or whose reader was given one: a log of a new market or of a vault names none.
     concerns: BTreeSet<usize>,
 }
 

@@ -188,8 +188,8 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
-    /// The logs in `own`, the market's logs that name the wallet, without a log of the token that they changed, which may
-    /// have been left out: `hinting` has the logs that match `hints`. The receipt has all.
+    /// The logs in `own`, the market's logs that name the wallet, without a log of the token that they changed, which
+    /// may have been left out: `hinting` has the logs that match `hints`. The receipt has all.
     fn lonely<'a>(&self, _own: &[&'a Log], _hinting: &[&Log], _hints: &[Hint], _wallet: B256) -> Vec<&'a Log> {
         Vec::new()
     }

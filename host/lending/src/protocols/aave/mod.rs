@@ -13,8 +13,8 @@
 //!   side: the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint by a bridge is a supply.
 //!
-//! Each log of an aToken or a debt token has its pair in a log of the pool ([`pairs`]); one without shows that a log was
-//! left out.
+//! Each log of an aToken or a debt token has its pair in a log of the pool ([`pairs`]); one without shows that a log
+//! was left out.
 //!
 //! The logs of aTokens and debt tokens also show the stored balances ([`scaled`], [`fixed`]), which interest does not
 //! change. The sum of the logged changes must equal the stored balance, apart from rounding.

@@ -105,8 +105,8 @@ fn changes(log: &Log, Token { side, asset, .. }: Token) -> usize {
     }
 }
 
-/// The logs in `own`, the pool's logs that name the wallet, that changed a token without a log among `beside`, which has
-/// those of tokens.
+/// The logs in `own`, the pool's logs that name the wallet, that changed a token without a log among `beside`, which
+/// has those of tokens.
 pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wallet: B256) -> Vec<&'a Log> {
     let place = |log: &Log| (log.block_hash, log.transaction_hash);
     let mut of_tokens = BTreeMap::<_, Vec<&Log>>::new();

@@ -138,8 +138,8 @@ impl<'a> Owners<'a> {
     }
 
     /// Adds a change of a vault's owner. If an account gives a vault away that none has, a log is missing, and the
-    /// share becomes negative. If the wallet gets a vault back that it has, the one by which it gave it away is missing,
-    /// and the state contradicts the share, which is too large.
+    /// share becomes negative. If the wallet gets a vault back that it has, the log by which it gave the vault away is
+    /// missing, and the state contradicts the share, which is too large.
     fn pass_on(&mut self, names: &WalletNames, given: Given, block: u64, log: Option<&'a Log>) {
         let Given { id, by, to } = given;
         self.give_away(names, (id, by), block, log);
