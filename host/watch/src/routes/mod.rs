@@ -80,7 +80,9 @@ impl From<WatchError> for ApiError {
             WatchError::PaidUntil(_) => Self::coded(StatusCode::CONFLICT, "watch_paid_until", error.to_string()),
             WatchError::ClockBehind(_) => Self::coded(StatusCode::CONFLICT, "clock_behind", error.to_string()),
             WatchError::NoClock => Self::coded(StatusCode::CONFLICT, "no_clock", error.to_string()),
-            WatchError::ClockBusy => Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()),
+            WatchError::ClockBusy => {
+                Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
+            }
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),
