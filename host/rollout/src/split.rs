@@ -102,7 +102,7 @@ impl Rollout {
         Ok(evidence.map(|evidence| bounds.exceeded(&evidence)).unwrap_or_default())
     }
 
-    /// Lets the shares of splits grow when they are due, takes out what exceeds a bound or cannot answer, and ends pins.
+    /// Lets the shares of splits grow when they are due, takes out what exceeds a bound or cannot answer, ends pins.
     pub(super) fn tend_splits(&self, tasks: &Spawner) {
         let (rollout, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("split", async move {

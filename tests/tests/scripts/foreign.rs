@@ -6,9 +6,9 @@ use std::{
     process::Command,
 };
 
-use assay_domain::Score;
-use assay_registry::{Question, Trials, to_component};
-use assay_tests::python;
+use assay_domain::{Coverage, Score};
+use assay_registry::{CreditModel, OfKind as _, Question, ScoreError, Trials, standalone, to_component};
+use assay_tests::{features, python};
 use tempfile::TempDir;
 use wit_component::{DecodedWasm, StringEncoding, decode, embed_component_metadata};
 use wit_parser::{PackageId, Resolve};
@@ -23,11 +23,12 @@ fn page() -> String {
     fs::read_to_string(root().join("host/docs/components.md")).expect("the page")
 }
 
-/// The blocks of `language` on the page, in a new folder with the contract beside them.
+/// The first blocks of each `language` on the page, in a new folder with the contract beside them.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let (page, place) = (page(), tempfile::tempdir().expect("a folder"));
-    for (language, file) in files {
-        let (_, rest) = page.split_once(&format!("\n```{language}\n")).unwrap_or_else(|| panic!("{language}"));
+    for (at, (language, file)) in files.iter().enumerate() {
+        let before = files[..at].iter().filter(|(other, _)| other == language).count();
+        let rest = page.split(&format!("\n```{language}\n")).nth(1 + before).unwrap_or_else(|| panic!("{language}"));
         let (text, _) = rest.split_once("\n```\n").expect("the end of the block");
         let path = place.path().join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -85,19 +86,49 @@ fn plain_c_is_served() {
     if !soak() {
         return;
     }
-    let (place, packages) = (folder(&[("c", "boost.c")]), tempfile::tempdir().expect("a folder"));
+    let place = folder(&[("c", "boost.c"), ("c", "credit.c")]);
+    let packages = tempfile::tempdir().expect("a folder");
     let python = python::interpreter().expect("Python");
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target"];
     passes(Command::new(&python).args(install).arg(packages.path()).arg("ziglang==0.17.1"));
     let text = "python3 -m ziglang cc -target wasm32-freestanding -Os -nostdlib \
                 -Wl,--no-entry,-z,stack-size=8192 -s boost.c -o raw.wasm";
-    passes(line(&python, text).current_dir(place.path()).env("PYTHONPATH", packages.path()));
-    let mut module = fs::read(place.path().join("raw.wasm")).expect("a module");
-    // What `wasm-tools component embed` does.
-    let (resolve, package) = contract("v1");
-    let world = resolve.select_world(&[package], Some("score-boost")).expect("the world");
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
-    raises(&module);
+    let built = |source: &str, world: &str| {
+        let mut command = line(&python, text);
+        if source != "boost.c" {
+            command = Command::new(&python);
+            command.args(text.replace("boost.c", source).split(' ').skip(1));
+        }
+        passes(command.current_dir(place.path()).env("PYTHONPATH", packages.path()));
+        let mut module = fs::read(place.path().join("raw.wasm")).expect("a module");
+        // What `wasm-tools component embed` does.
+        let (resolve, package) = contract("v1");
+        let world = resolve.select_world(&[package], Some(world)).expect("the world");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+        module
+    };
+    raises(&built("boost.c", "score-boost"));
+    counts_transactions(&built("credit.c", "credit-model"));
+}
+
+/// The host takes the credit model of the page, and its answers are those of the page.
+fn counts_transactions(module: &[u8]) {
+    let component = to_component(module).expect("a component");
+    let report = assay_registry::check(&component, &limits()).expect("it can be checked");
+    assert!(report.ok, "{report}");
+    println!("{report}");
+    let model = CreditModel::of(&standalone(&component, &limits()).expect("a model")).expect("a credit model");
+    let mut refused = 0;
+    for wallet in features::generate(3, 500) {
+        let read = wallet.chains.iter().filter(|chain| chain.coverage != Coverage::Failed);
+        let sent: u64 = read.map(|chain| chain.transactions.min(70)).sum();
+        match model.score(&wallet) {
+            Ok(answer) => assert_eq!(u64::from(answer.score.get()), 300 + 10 * sent.min(70), "{wallet:?}"),
+            Err(ScoreError::Refused(_)) if sent == 0 => refused += 1,
+            Err(error) => panic!("{error}: {wallet:?}"),
+        }
+    }
+    println!("500 wallets, {refused} refused");
 }
 
 /// The compiler has 100 MB, so only `ASSAY_SOAK=1` has this.

@@ -8,7 +8,8 @@ use crate::{Against, Drift, DriftWeek, InputShift, ModelDrift, outcomes::ENOUGH,
 use assay_domain::time_from_unix;
 use assay_http::values::Moment;
 
-/// The inputs of credit champion, versions of the split and challengers by week, compared with the training or with the first full week.
+/// The inputs of credit champion, versions of the split and challengers by week, compared with the training or with
+/// the first full week.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = InputDrift)]
 pub struct DriftBody {

@@ -147,8 +147,8 @@ pub(crate) async fn get(
 /// A pinned version that cannot answer is 503 `version_unavailable`: no other version stands in for it.
 ///
 /// The shadow measures versions with a share. One that exceeds a bound of `[promotion]`, goes out of service or is not
-/// on the shelf is taken out once, with the reason in `stopped` and in the audit log. 409 if a version exceeds one already, unless
-/// `force` is given with a `why`.
+/// on the shelf is taken out once, with the reason in `stopped` and in the audit log. 409 if a version exceeds one
+/// already, unless `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/split", tag = "admin", operation_id = "set_split",
     params(KindPath),

@@ -68,8 +68,8 @@ impl ScoreRoutes {
         body.reasoned(self.reasons(scored, show.reasons).await)
     }
 
-    /// The model that scores features of the caller's own, and why: the named version, or the one that is pinned for the
-    /// key, or the champion.
+    /// The model that scores features of the caller's own, and why: the named version, or the one that is pinned for
+    /// the key, or the champion.
     fn for_features(
         &self,
         caller: &Caller,
