@@ -20,6 +20,7 @@ mod scripted;
 mod source;
 mod submissions;
 mod sums;
+mod watch_step;
 mod watched;
 
 use std::{sync::Arc, time::Duration};
@@ -45,7 +46,8 @@ use scripted::SHIPPED;
 pub use scripted::Scripted;
 pub use source::SandboxSource;
 pub use submissions::{factory, submissions};
-pub use watched::{MARKET, WatchStep};
+pub use watch_step::WatchStep;
+pub use watched::MARKET;
 
 /// Marks the responses of a sandbox.
 const MOCK: HeaderName = HeaderName::from_static("x-assay-sandbox");

@@ -8,7 +8,7 @@ use assay_registry::{MockSubject, Scenario};
 use crate::{
     condition::{Condition, PaymentOutcome},
     failure::{Failure, ModelFault},
-    watched::WatchStep,
+    watch_step::WatchStep,
 };
 
 /// A scenario with its condition.

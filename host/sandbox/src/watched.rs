@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use alloy::primitives::{B256, keccak256};
 
-use crate::{Mocks, scripted::SHIPPED};
-use assay_domain::{Address, Coverage, ReadBlock, Score};
+use crate::{Mocks, scripted::SHIPPED, watch_step::WatchStep};
+use assay_domain::{Address, Coverage, ReadBlock};
 use assay_registry::MockSubject;
 use assay_score::ScoringError;
 use assay_watch::{
@@ -25,22 +25,6 @@ const A_BLOCK: u64 = 12;
 const FIRST: u64 = 20_000_000;
 const CHAIN: u64 = 1;
 const UNREAD: &str = "chain 1: the endpoint did not answer, as the script has it";
-
-/// From this time of the clock on, the wallet is like this.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WatchStep {
-    pub at: Duration,
-    /// `None` without debt.
-    pub health_factor: Option<f64>,
-    pub debt_usd: f64,
-    pub score: Score,
-    /// Nothing can be read.
-    pub unread: bool,
-    /// The block of the step before was removed by a reorganisation.
-    pub reorganises: bool,
-    /// Dollars of debt that a liquidation repaid in this block.
-    pub liquidated_usd: Option<f64>,
-}
 
 /// The steps of one wallet, the earliest first, up to a time of the clock.
 struct Past<'a> {
@@ -175,6 +159,7 @@ impl Mocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_domain::Score;
 
     fn step(at: u64) -> WatchStep {
         WatchStep {

@@ -1,14 +1,15 @@
 //! The clock of a sandbox, which the watches of a key follow.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{collections::HashMap, num::NonZeroUsize, time::Duration};
 
 use uuid::Uuid;
 
 use crate::{
     records::{self, OWN, RequestRecord},
-    watches::{WatchError, Watches},
+    script::ScriptReading,
+    watches::{Watch, WatchError, Watches, WatchesInner},
 };
-use assay_store::Batch;
+use assay_store::{Batch, StoreError};
 
 /// Maximum wait until the watches have seen what the clock shows.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -72,5 +73,25 @@ impl Watches {
             Ok(())
         };
         tokio::time::timeout(LONGEST, taken).await.unwrap_or(Err(WatchError::ClockBusy))
+    }
+}
+
+impl WatchesInner {
+    /// The script that the watches of a sweep follow; `None` if they are of wallets on chains.
+    pub(crate) async fn script(&self, due: &[&Watch]) -> Result<Option<ScriptReading>, StoreError> {
+        let Some(script) = self.script.clone() else { return Ok(None) };
+        let mut clocks = HashMap::new();
+        for watch in due {
+            let owner = &watch.record.owner;
+            if !clocks.contains_key(owner) {
+                clocks.insert(owner.clone(), self.clock(owner).await?);
+            }
+        }
+        Ok(Some(ScriptReading::new(script, clocks)))
+    }
+
+    /// What the clock of `owner` shows.
+    async fn clock(&self, owner: &str) -> Result<Duration, StoreError> {
+        Ok(Duration::from_secs(self.store.get(&records::clock(owner)).await?.unwrap_or_default()))
     }
 }

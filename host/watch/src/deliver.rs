@@ -4,9 +4,9 @@
 use chrono::Utc;
 
 use crate::{
-    records::{self, AskedRecord, DeliveryRecord, Stopped, WatchRecord},
+    records::{self, AskedRecord, DeliveryRecord, Stopped, WatchRecord, receiver},
     schedule::{CONSENT_OF_OWNER, Outcome},
-    sender::{Tried, receiver},
+    sender::Tried,
     watches::{Watch, WatchesInner},
 };
 use assay_access::Lapse;

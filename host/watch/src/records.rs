@@ -14,7 +14,7 @@ use uuid::Uuid;
 use assay_domain::Time;
 use assay_store::{Batch, Family, Key, StoreError};
 
-pub(crate) use asked::{AskedRecord, tests};
+pub(crate) use asked::{AskedRecord, receiver, tests};
 pub(crate) use delivery::{AttemptRecord, DeliveryRecord, Stopped};
 pub(crate) use state::{Ended, StateRecord};
 pub(crate) use watch::{Course, Role, WatchRecord};

@@ -4,16 +4,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 
-use crate::{
-    reading::Readings,
-    records::{self, WatchRecord},
-    series::ChainFacts,
-    trigger::Trigger,
-    watches::{Watch, WatchesInner},
-};
+use crate::{reading::Readings, records::WatchRecord, series::ChainFacts, trigger::Trigger};
 use assay_domain::{Address, Time};
 use assay_score::ScoringError;
-use assay_store::StoreError;
 
 /// The moment of a script: its clock, and when that showed 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +47,10 @@ pub(crate) struct ScriptReading {
 }
 
 impl ScriptReading {
+    pub(crate) fn new(script: Arc<dyn WatchScript>, clocks: HashMap<String, Duration>) -> Self {
+        Self { script, clocks }
+    }
+
     pub(crate) fn moment(&self, watch: &WatchRecord) -> ScriptMoment {
         let clock = self.clocks.get(&watch.owner).copied().unwrap_or_default();
         ScriptMoment { begun: watch.created_at, clock }
@@ -65,25 +62,5 @@ impl ScriptReading {
 
     pub(crate) fn facts(&self, watch: &WatchRecord, wallet: Address) -> ChainFacts {
         self.script.facts(wallet, &self.moment(watch))
-    }
-}
-
-impl WatchesInner {
-    /// The script that the watches of a sweep follow; `None` if they are of wallets on chains.
-    pub(crate) async fn script(&self, due: &[&Watch]) -> Result<Option<ScriptReading>, StoreError> {
-        let Some(script) = self.script.clone() else { return Ok(None) };
-        let mut clocks = HashMap::new();
-        for watch in due {
-            let owner = &watch.record.owner;
-            if !clocks.contains_key(owner) {
-                clocks.insert(owner.clone(), self.clock(owner).await?);
-            }
-        }
-        Ok(Some(ScriptReading { script, clocks }))
-    }
-
-    /// What the clock of `owner` shows.
-    pub(crate) async fn clock(&self, owner: &str) -> Result<Duration, StoreError> {
-        Ok(Duration::from_secs(self.store.get(&records::clock(owner)).await?.unwrap_or_default()))
     }
 }

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use chrono::Utc;
 use serde_json::{Value, json};
-use url::Url;
 
 use crate::{
-    records::{self, AttemptRecord, EventRecord, WatchRecord, event_id},
+    records::{self, AttemptRecord, EventRecord, WatchRecord, event_id, receiver},
     schedule::Outcome,
     secret::{challenge, signatures},
     told::VerifyEvent,
@@ -45,12 +44,6 @@ impl Tried {
     pub(crate) fn is_not_asked(&self) -> bool {
         self.attempt.outcome == NOT_ASKED
     }
-}
-
-/// The part of a URL that one delivery at a time goes to.
-pub(crate) fn receiver(url: &str) -> Option<String> {
-    let url = Url::parse(url).ok()?;
-    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
 impl WatchesInner {

@@ -57,6 +57,7 @@ async fn calls_everything(interpreter: &Path, script: &str) -> Vec<Vec<Value>> {
         for (operation, statuses) in &called.calls {
             let wrong_key = match operation.as_str() {
                 "get_health" | "get_readiness" | "get_metrics" => 200,
+                "get_inference_server" | "get_inference_health" | "get_inference_readiness" => 200,
                 // The sandbox signs mock statements, and the other server none.
                 "list_attestation_signers" if std::ptr::eq(service, &sandbox) => 200,
                 "list_attestation_signers" => 502,

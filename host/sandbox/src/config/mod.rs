@@ -12,7 +12,7 @@ use crate::{
     condition::{Condition, FactorChange, PaymentOutcome, Rating, Reading, WantedScore},
     failure::{Failure, ModelFault},
     scripted::Scripted,
-    watched::WatchStep,
+    watch_step::WatchStep,
 };
 
 /// Seconds of `Retry-After` if the file names none.

@@ -3,8 +3,7 @@
 use chrono::TimeDelta;
 
 use crate::{
-    records::{StateRecord, WatchRecord},
-    sender::receiver,
+    records::{StateRecord, WatchRecord, receiver},
     watches::Watch,
 };
 use assay_access::Lapse;

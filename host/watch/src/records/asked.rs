@@ -8,13 +8,18 @@ use url::Url;
 use uuid::Uuid;
 
 use super::WatchRecord;
-use crate::sender::receiver;
 use assay_domain::Time;
 use assay_store::{Family, Key};
 
 /// The test events of a watch, kept for [`ASKED_FOR`] after the first one.
 pub(crate) fn tests(id: Uuid) -> Key<AskedRecord> {
     Family::new("watch-tests/").key(id)
+}
+
+/// The part of a URL that one delivery at a time goes to.
+pub(crate) fn receiver(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
 impl WatchRecord {
