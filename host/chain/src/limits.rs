@@ -6,8 +6,8 @@ use std::time::Duration;
 /// Maximum concurrent reads of a chain's state; further reads wait. Concurrent reads share the endpoints' capacity: of
 /// a thousand, none would end before all do.
 pub(crate) const READS: u32 = 32;
-/// Reads at once from which they share requests, as those of a batch do: each round trip begins some milliseconds later,
-/// and most requests serve several wallets.
+/// Reads at once from which they share requests, as those of a batch do: each round trip begins some milliseconds
+/// later, and most requests serve several wallets.
 pub(crate) const CROWD: usize = 4;
 /// Requests per second that one read of state can use. An endpoint with a lower rate is read for one wallet at a time,
 /// because several at once would all end late.

@@ -470,8 +470,12 @@ fn under_load_each_wallet_has_the_version_of_the_rule_over_changes_and_kills() {
         let load: Vec<_> =
             (0..8).map(|n| tokio::spawn(hammer(hosts.clone(), epoch.clone(), log.clone(), n * 5))).collect();
         let settled = async |at: usize| {
-            let count = async || log.lock().unwrap().count.get(&at).copied().unwrap_or_default();
-            until(count, |count| *count >= 60).await;
+            let asked = async || {
+                let log = log.lock().unwrap();
+                let is_seen = |wallet| log.seen.contains_key(&(at, wallet));
+                log.count.get(&at).is_some_and(|count| *count >= 60) && SCORED.into_iter().all(is_seen)
+            };
+            until(asked, |asked| *asked).await;
         };
         let steps = [(10, 0), (10, 10), (25, 10), (40, 10), (40, 30), (55, 30), (70, 30)];
         for (step, (seven, eight)) in steps.into_iter().enumerate() {
