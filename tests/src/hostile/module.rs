@@ -53,7 +53,7 @@ pub(crate) fn module(text: &str, (types, worlds): (&str, &str), world: &str) -> 
     let package = files.parse().map_err(|(_, error)| error.to_string()).expect("the interface");
     let package = resolve.push_group(package).expect("the interface");
     let world = resolve.select_world(&[package], Some(world)).expect("the world");
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
     module
 }
 

@@ -145,7 +145,7 @@ async fn cases(world: &World<'_>) -> Vec<Case> {
                 truth = histories(&*reader.read(*wallet).await);
             }
         }
-        assert!(is_complete(&truth), "{name}");
+        assert!(is_complete(&truth), "{name}: {truth:?}");
         let mut left = given.lock().unwrap().clone();
         // Bounded rounds take from everywhere in the history.
         left.sort_by_key(|hidden| alloy::primitives::keccak256(format!("{:?}", hidden.places)));

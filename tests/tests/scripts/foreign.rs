@@ -104,7 +104,7 @@ fn plain_c_is_served() {
         // What `wasm-tools component embed` does.
         let (resolve, package) = contract("v1");
         let world = resolve.select_world(&[package], Some(world)).expect("the world");
-        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).expect("metadata");
         module
     };
     raises(&built("boost.c", "score-boost"));
@@ -169,7 +169,7 @@ fn contract(version: &str) -> (Resolve, PackageId) {
 fn the_contracts_are_packages() {
     for (version, name) in [("v1", "assay:model@1.0.0"), ("v2", "assay:model@2.0.0")] {
         let (resolve, package) = contract(version);
-        let bytes = wit_component::encode(&resolve, package).expect("a package");
+        let bytes = wit_component::encode(&resolve, package, false).expect("a package");
         let DecodedWasm::WitPackage(resolve, package) = decode(&bytes).expect("a package") else {
             panic!("wit/{version} is a component");
         };

@@ -7,8 +7,8 @@ use std::{
 
 use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, ExportKind,
-    ExportSection, Function, FunctionSection, GlobalSection, MemArg, MemorySection, Module, NameMap, NameSection,
-    StartSection, TableSection, TypeSection, ValType, reencode::Reencode as _,
+    ExportSection, Function, FunctionSection, GlobalSection, MemArg, MemArgTarget, MemorySection, Module, NameMap,
+    NameSection, StartSection, TableSection, TypeSection, ValType, reencode::Reencode as _,
 };
 use wasmparser::{Element, ElementKind, Export, ExternalKind, Global, Import, Parser, Payload, TableType, TypeRef};
 
@@ -234,7 +234,7 @@ impl Merged {
             return;
         }
         let address = |page: u32| page.saturating_mul(PAGE).cast_signed();
-        let byte = MemArg { offset: 0, align: 0, memory_index: 0 };
+        let byte = MemArg { offset: 0, align: 0, target: MemArgTarget::Memory(0), ordering: None };
         let mut body = Function::new([(1, ValType::I32)]);
         for Range { start, end } in runs {
             let mut code = body.instructions();

@@ -56,8 +56,9 @@ fn inner(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// The bytes of a module or component within another.
-fn part<'a>(bytes: &'a [u8], range: &Range<usize>) -> Result<&'a [u8], String> {
-    bytes.get(range.clone()).ok_or_else(|| "a part ends after its file".to_owned())
+fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> Result<&'a [u8], String> {
+    let range = usize::try_from(range.start).map_err(text)?..usize::try_from(range.end).map_err(text)?;
+    bytes.get(range).ok_or_else(|| "a part ends after its file".to_owned())
 }
 
 /// The section from which a core module becomes a component.
@@ -70,7 +71,7 @@ fn component_type(wit: &[(&str, &str)], world: &str) -> Result<Vec<u8>, String> 
     let parsed = sources.parse().map_err(|(_, error)| text(error))?;
     let package = resolve.push_group(parsed).map_err(text)?;
     let world = resolve.select_world(&[package], Some(world)).map_err(text)?;
-    wit_component::metadata::encode(&resolve, world, wit_component::StringEncoding::UTF8, None).map_err(text)
+    wit_component::metadata::encode(&resolve, world, wit_component::StringEncoding::UTF8, None, false).map_err(text)
 }
 
 fn text(error: impl Display) -> String {

@@ -14,7 +14,7 @@ const SECTIONS: usize = 20_000;
 /// Maximum number of functions. A Python interpreter has about 15,000.
 const FUNCTIONS: usize = 100_000;
 /// Maximum bytes of one function. The largest one in a Python interpreter has about 200,000.
-const BODY: usize = 1 << 20;
+const BODY: u64 = 1 << 20;
 /// Maximum nesting of loops in one function. The compile time grows with its square.
 const LOOPS: usize = 64;
 
