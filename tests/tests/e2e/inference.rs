@@ -46,7 +46,7 @@ fn a_client_of_the_protocol_finds_the_server_its_model_and_its_scores() {
         let model = api.get("/v2/models/credit").await.ok();
         assert_eq!(model["inputs"], json!([{ "name": "features", "datatype": "BYTES", "shape": [-1] }]));
         let versions = model["versions"].as_array().expect("versions").clone();
-        assert!(versions.contains(&json!("1.1")) && model["platform"] == "assay_wasm", "{model}");
+        assert!(versions.contains(&json!("1.1")) && model["platform"] == "assay-wasm", "{model}");
         for version in &versions {
             let path = format!("/v2/models/credit/versions/{}", version.as_str().expect("a version"));
             assert_eq!(api.get(&path).await.ok()["name"], "credit");

@@ -283,7 +283,7 @@ mod tests {
             std::fs::write(path(name), text).unwrap();
         }
         std::fs::write(path("model.txt"), TREE).unwrap();
-        std::fs::write(path("matrix.csv"), "age,repays,liquidations,assets\n1,2,3,4\n").unwrap();
+        std::fs::write(path("matrix.csv"), "age,repays,liquidations,assets\n1,2,3,4\n1,2000000,3,4\n").unwrap();
         let packed = assay_author::pack(&path("model.toml")).unwrap();
         let component = assay_registry::to_component(&packed.core).unwrap();
         let proved = |proof: &Proof| {

@@ -258,7 +258,7 @@ pub(crate) async fn model(
     Ok(Json(ModelBody {
         name: NAME,
         versions: active.loaded(ModelKind::Credit).iter().map(|model| model.version().to_string()).collect(),
-        platform: "assay_wasm",
+        platform: "assay-wasm",
         inputs: vec![tensor(INPUT)],
         outputs: OUTPUTS.map(tensor).into(),
     }))
