@@ -90,7 +90,7 @@ release: ## Build the server as it ships: target/dist/assay, and its symbols bes
 bench: ## Measure the benchmarks, each beside a reference in the same run; compiles as what ships
 	@.ci/setup test
 	@$(CARGO) build --release --workspace --bins
-	@$(TARGET)/release/bench
+	@$(TARGET)/release/bench --against tests/bench/table.json
 
 fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one of them for a minute
 	@.ci/fuzz $(FUZZ)
