@@ -70,7 +70,7 @@ type Histories = Vec<(Coverage, EventCounts, [Option<Time>; 3])>;
 /// The transaction and the index of a log.
 type Place = (String, String);
 
-/// A log, or several of a transaction, that a wallet is read without.
+/// A log, or all logs of a transaction, that the endpoint hides while a wallet is read.
 #[derive(Clone)]
 struct Hidden {
     places: BTreeSet<Place>,

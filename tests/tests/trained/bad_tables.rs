@@ -1,4 +1,4 @@
-//! Tables that nobody should train on: every route ends with one sentence, and without a component.
+//! Tables that nobody should train on: every route refuses them in one sentence, and builds no component.
 
 use std::{fs, process::Command};
 

@@ -38,14 +38,14 @@ struct Links {
 pub(crate) struct Known {
     /// These stand under the head of the read, if `below` does.
     pub standing: BTreeMap<u64, Block>,
-    /// An earlier head, if it is not known whether the read's own head descends from it.
+    /// An earlier head that the head of the read may or may not descend from.
     pub below: Option<Block>,
     /// The numbers of the others.
     pub open: BTreeSet<u64>,
 }
 
 impl Canon {
-    /// Learns that the block of hash `parent` is before `head`.
+    /// Learns that `parent` is the hash of the block before `head`.
     pub(super) fn link(&self, head: Block, parent: B256) {
         self.state().links.add(head.hash, parent);
     }

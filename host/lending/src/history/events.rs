@@ -98,7 +98,7 @@ pub(crate) fn extract(markets: &[Market], plan: &Plan, found: &mut FoundLogs, be
     extract
 }
 
-/// The logs that name a wallet as `is_named` tells. A receipt may have logs that a query left out.
+/// The logs that name a wallet, by `is_named`. A receipt may have logs that a query left out.
 fn named(found: &FoundLogs, is_named: impl Fn(&Log) -> bool) -> Vec<&Log> {
     let all = found.logs.iter().chain(&found.receipts);
     let mut named: Vec<&Log> = all.filter(|log| is_named(log)).collect();

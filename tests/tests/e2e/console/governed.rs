@@ -1,4 +1,4 @@
-//! What a governor of models does: saves the validation pack of a version, and looks at the drift of its inputs.
+//! What a governor of models does: saves a version's validation pack, and looks at the drift of its inputs.
 
 use super::*;
 use crate::statements::{ATTESTER, PREDEPLOY, signing};

@@ -134,7 +134,7 @@ pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wall
     logged.into_iter().flat_map(lacks).collect()
 }
 
-/// A log of each token and transaction in which one has no pair.
+/// One log for each token and transaction in which a log has no pair.
 pub(super) fn unpaired<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
     let place = |log: &Log| (log.block_hash, log.transaction_hash);
     let mut tokens = BTreeMap::<_, Vec<&'a Log>>::new();
