@@ -82,9 +82,10 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
         unit: Unit::Milliseconds,
         ratio: median(reports.iter().zip(&bares).map(|(report, bare)| report / bare).collect()),
         target: Target::AtMost(1.5),
-        note: "a stub of a pool and its tokens emits 30,000 logs, 3,000 to a transaction; the reference sends the same \
+        note:
+            "a stub of a pool and its tokens emits 30,000 logs, 3,000 to a transaction; the reference sends the same \
                queries side by side and reads the bodies"
-            .to_owned(),
+                .to_owned(),
     })
 }
 
