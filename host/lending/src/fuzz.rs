@@ -18,7 +18,7 @@ pub fn count(logs: &[Log]) -> usize {
     wallets.dedup();
     let asset = logs.first().map_or(Address::ZERO, |log| log.address());
     let topic0 = logs.first().and_then(|log| log.topic0().copied()).unwrap_or_default();
-    let hint = |topic0, naming| Hint { contract: asset, topic0, naming, explained_by: &[] };
+    let hint = |topic0, naming| Hint { contract: asset.into(), topic0, naming, explained_by: &[] };
     let balance = Naming::Balance { topic: 1, side: Side::Supply, asset };
     let listed = [hint(TRANSFER, Naming::Holder(asset)), hint(topic0, Naming::Holder(asset)), hint(topic0, balance)];
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };

@@ -20,6 +20,9 @@ pub(crate) const RANGES_AT_ONE_WIDTH: usize = 32;
 /// A history of fewer ranges is read from the node.
 pub(crate) const RANGES_WITHOUT_SOURCE: u64 = 8;
 
+/// Maximum contracts per log query, which common nodes and providers allow. More are asked for in another query.
+pub(crate) const QUERY_ADDRESSES: usize = 1_000;
+
 // Lists of the parts of a protocol.
 /// Maximum log queries for one list.
 pub(crate) const LIST_QUERIES: u32 = 64;

@@ -93,9 +93,9 @@ mod tests {
         let digests = Protocol::ALL.map(|protocol| {
             let market = Market::sample(protocol, 1);
             let hints = [
-                Hint { contract: Address::ZERO, topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
+                Hint { contract: Address::ZERO.into(), topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
                 Hint {
-                    contract: Address::ZERO,
+                    contract: Address::ZERO.into(),
                     topic0: TRANSFER,
                     naming: Naming::Balance { topic: 1, side: Side::Supply, asset: Address::ZERO },
                     explained_by: &[],

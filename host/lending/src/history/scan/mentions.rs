@@ -42,11 +42,9 @@ impl MentionRoles {
                 roles.add(market.config.address, signature.topic0, role);
             }
             for hint in hints {
-                roles.add(
-                    hint.contract,
-                    hint.topic0,
-                    MentionRole { market: index, is_hint: true, naming: hint.naming },
-                );
+                let role = MentionRole { market: index, is_hint: true, naming: hint.naming };
+                let any = hint.is_of_any().then_some(Address::ZERO);
+                any.into_iter().chain(hint.contract.addresses()).for_each(|one| roles.add(one, hint.topic0, role));
             }
         }
         roles

@@ -46,7 +46,8 @@ fn markets() -> Arc<[Market]> {
 
 /// For each pool an aToken and its asset; for each cToken its own transfers, its token's, and its Comptroller's logs.
 fn hints(markets: &[Market]) -> AllHints {
-    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
+    let hint =
+        |contract: Address, topic0, naming| Hint { contract: contract.into(), topic0, naming, explained_by: &[] };
     let of = |market: &Market| {
         let at = market.config.address;
         match market.config.protocol {
@@ -204,6 +205,27 @@ fn other_hints_are_another_question() {
     assert_ne!(one.asked(0), other.asked(0));
     assert_eq!((one.asked(1), one.asked(2)), (other.asked(1), other.asked(2)));
     assert!(one.reads(4) && !other.reads(4) && other.asked(4).is_none());
+}
+
+#[test]
+fn a_set_that_grew_asks_the_same_without_what_is_new() {
+    let markets = markets();
+    let of = |bytes: &[u8]| {
+        let contracts = Arc::new(bytes.iter().map(|byte| Address::repeat_byte(*byte)).collect());
+        let hint =
+            Hint { contract: Emitter::Set(contracts), topic0: TRANSFER, naming: Naming::At(1), explained_by: &[] };
+        let mut all = hints(&markets).to_vec();
+        all[4] = Some(vec![hint]);
+        Scan::new(markets.clone(), all.into())
+    };
+    let (old, new) = (of(&[0x41, 0x42]), of(&[0x42, 0x43, 0x41, 0x44]));
+    assert_ne!(old.asked(4), new.asked(4));
+    let added: BTreeSet<Address> = new.hint_contracts().difference(&old.hint_contracts()).copied().collect();
+    assert_eq!(added, BTreeSet::from([0x43, 0x44].map(Address::repeat_byte)));
+    let without = new.without(&added);
+    assert_eq!((without.asked(4), without.marks()), (old.asked(4), old.marks()));
+    assert_eq!(without.queries(), old.queries());
+    assert!(new.without(&new.hint_contracts()).hint_contracts().is_empty());
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl LendingTerms for PoolTerms {
     /// Transfers of each aToken, whose holder owns the supply, and changes of the stored balances.
     fn hints(&self) -> Vec<Hint> {
         let transfers = |reserve: &Reserve| Hint {
-            contract: reserve.token,
+            contract: reserve.token.into(),
             topic0: TRANSFER,
             naming: Naming::Holder(reserve.asset),
             explained_by: &[],
