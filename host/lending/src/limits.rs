@@ -26,6 +26,8 @@ pub(crate) const QUERY_ADDRESSES: usize = 1_000;
 // Lists of the parts of a protocol.
 /// Maximum log queries for one list.
 pub(crate) const LIST_QUERIES: u32 = 64;
+/// Parts in one answer of a list.
+pub(crate) const LISTED_PER_SLICE: usize = 2_000;
 /// Maximum parts of a protocol in which a wallet's position is read. Each costs about 5,000 gas.
 pub(crate) const LISTED_PARTS: usize = 10_000;
 /// Parts per contract call: about a million gas, and an answer of 16 kB.

@@ -52,6 +52,8 @@ pub enum Naming {
     Alias { topic: usize, word: B256, of: Alias },
     /// In this topic: the log is about the contract that emits it.
     Emitter(usize),
+    /// In this topic, by any of the 256 addresses that share the wallet's first 19 bytes.
+    Accounts(usize),
     /// Not at all: the market's logs with this word in the topic are no events.
     Never { topic: usize, word: B256 },
 }
@@ -75,6 +77,15 @@ pub type AllHints = Arc<[Option<Vec<Hint>>]>;
 
 /// The hints of every market for one wallet, once looked up.
 pub type Hinted = Shared<BoxFuture<'static, AllHints>>;
+
+/// The words of the 256 addresses that share the first 19 bytes of `wallet`.
+pub(crate) fn accounts(wallet: B256) -> impl Iterator<Item = B256> {
+    (0..=u8::MAX).map(move |number| {
+        let mut account = wallet;
+        account.last_mut().into_iter().for_each(|last| *last = number);
+        account
+    })
+}
 
 impl Emitter {
     pub(crate) fn has(&self, contract: Address) -> bool {
@@ -118,7 +129,16 @@ impl From<Address> for Emitter {
 impl Hint {
     /// Whether the hint belongs to one wallet instead of all.
     pub(crate) fn is_alias(&self) -> bool {
-        matches!(self.naming, Naming::Alias { .. })
+        matches!(self.naming, Naming::Alias { .. } | Naming::Accounts(_))
+    }
+
+    /// The words other than the wallet's own that identify `wallet` in the logs.
+    pub(crate) fn aliases(&self, wallet: B256) -> Vec<B256> {
+        match self.naming {
+            Naming::Alias { word, .. } => vec![word],
+            Naming::Accounts(_) => accounts(wallet).filter(|account| *account != wallet).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether any contract may emit the log.
@@ -137,6 +157,7 @@ impl Hint {
                 topics.get(topic) == Some(&wallet)
             }
             Naming::Never { .. } => false,
+            Naming::Accounts(topic) => topics.get(topic).is_some_and(|word| word.get(..31) == wallet.get(..31)),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
             Naming::With(peer) => {

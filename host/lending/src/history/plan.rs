@@ -7,7 +7,7 @@
 //! and one more with Compound v2 and with Maker, for the logs in which any contract names a new owner.
 //!
 //! Continuing a history takes two queries, or three with Morpho Blue, where the third topic names the owner in most
-//! events. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
+//! events, and with Euler v2, where it does in withdrawals. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
 //! aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
 //! that one, so its receipt is read, which has the liquidation. A first read also queries the third topic, to avoid
 //! depending on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use alloy::{primitives::map::HashSet, rpc::types::Log};
 
 use crate::{
-    figures::hints::{Alias, AllHints, Emitter, Naming, TRANSFER},
+    figures::hints::{Alias, AllHints, Emitter, Naming, TRANSFER, accounts},
     limits,
     market::Market,
 };
@@ -92,6 +92,12 @@ impl Plan {
                         (topic..=topic, own, None)
                     }
                     Naming::Never { .. } => continue,
+                    Naming::Accounts(topic) => {
+                        for account in accounts(own) {
+                            ask(&hint.contract, hint.topic0, topic..=topic, account, None);
+                        }
+                        continue;
+                    }
                     Naming::With(peer) => (1..=2, own, Some(peer).filter(|_| !tail)),
                     Naming::Holder(_) => (1..=2, own, None),
                     Naming::Alias { topic, word, .. } => (topic..=topic, word, None),

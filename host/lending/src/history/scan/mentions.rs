@@ -78,7 +78,7 @@ fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     match naming {
         Naming::At(at) | Naming::Balance { topic: at, .. } | Naming::Emitter(at) => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
-        Naming::Alias { .. } | Naming::Never { .. } => [None, None],
+        Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
             (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
             _ => [None, None],

@@ -20,7 +20,7 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
         for hint in hints {
             match hint.naming {
                 // Its word is read like a wallet.
-                Naming::Alias { .. } | Naming::Never { .. } => {}
+                Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => {}
                 _ if hint.is_of_any() => any.ask(&hint.contract, hint.topic0),
                 Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } | Naming::Emitter(_) => {
                     all.ask(&hint.contract, hint.topic0);

@@ -16,7 +16,7 @@ use crate::{
 use assay_domain::Protocol;
 use assay_evm::{Span, logs::answers};
 
-const PROTOCOLS: [Protocol; 7] = [
+const PROTOCOLS: [Protocol; 8] = [
     Protocol::LenderAV2,
     Protocol::LenderAV3,
     Protocol::LenderBV2,
@@ -24,6 +24,7 @@ const PROTOCOLS: [Protocol; 7] = [
     Protocol::LenderBV3,
     Protocol::MorphoBlue,
     Protocol::MakerVaults,
+    Protocol::EulerV2,
 ];
 const SPAN: Span = Span { from: 100, to: 110 };
 
@@ -40,6 +41,7 @@ fn markets() -> Arc<[Market]> {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        evc: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
 }
@@ -64,6 +66,16 @@ fn hints(markets: &[Market]) -> AllHints {
             Protocol::MakerVaults => [(new_vault(), 2), (give(), 2), (give(), 1)]
                 .map(|(topic0, topic)| hint(address(0x31), topic0, Naming::At(topic)))
                 .into(),
+            Protocol::EulerV2 => {
+                let vaults = Emitter::Set(Arc::new([address(0x41), address(0x42)].into_iter().collect()));
+                let hint = |topic0, topic| Hint {
+                    contract: vaults.clone(),
+                    topic0,
+                    naming: Naming::At(topic),
+                    explained_by: &[],
+                };
+                vec![hint(TRANSFER, 1), hint(TRANSFER, 2), hint(borrowed(), 1), hint(repaid(), 1)]
+            }
         }
     };
     markets.iter().map(|market| Some(of(market))).collect()
@@ -71,6 +83,14 @@ fn hints(markets: &[Market]) -> AllHints {
 
 fn distributed() -> B256 {
     keccak256("DistributedBorrowerComp(address,address,uint256,uint256)")
+}
+
+fn borrowed() -> B256 {
+    keccak256("Borrow(address,uint256)")
+}
+
+fn repaid() -> B256 {
+    keccak256("Repay(address,uint256)")
 }
 
 fn new_vault() -> B256 {
@@ -187,7 +207,7 @@ fn all_markets_are_three_queries() {
     let scan = Scan::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
     let [all, from, to] = scan.queries() else { panic!("{:?}", scan.queries()) };
-    assert_eq!((all.addresses.len(), shape(from), shape(to)), (11, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
+    assert_eq!((all.addresses.len(), shape(from), shape(to)), (13, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Scan::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [7, 0, 0, 0])]);

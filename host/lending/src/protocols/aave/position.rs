@@ -86,7 +86,7 @@ impl LendingTerms for PoolTerms {
     }
 
     /// Empty for v2, in which a claim of rewards leaves a trace too.
-    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
         let is_touched = |answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero());
         let touched = self.tokens().zip(answers).filter(|(_, answer)| is_touched(answer));
         let shown = touched.filter(|((_, side, reserve), _)| scaled::is_shown(*side, reserve.asset));

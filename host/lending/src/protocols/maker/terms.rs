@@ -145,7 +145,7 @@ impl LendingTerms for MakerTerms {
         false
     }
 
-    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
         let ilks = self.ilks.iter().flat_map(|ilks| ilks.iter());
         ilks.zip(urns_of(answers)).flat_map(|(ilk, urn)| urn.into_iter().flat_map(|urn| urn.sides(*ilk))).collect()
     }
