@@ -25,11 +25,20 @@ pub enum Protocol {
     /// The vaults of Maker, now Sky.
     #[serde(rename = "maker_vaults")]
     MakerVaults,
+    #[serde(rename = "euler_v2")]
+    EulerV2,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 6] =
-        [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue, Self::MakerVaults];
+    pub const ALL: [Self; 7] = [
+        Self::LenderAV2,
+        Self::LenderAV3,
+        Self::LenderBV2,
+        Self::LenderBV3,
+        Self::MorphoBlue,
+        Self::MakerVaults,
+        Self::EulerV2,
+    ];
 
     /// The protocols of the API contract, which a report names even if they have no market.
     pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
@@ -42,6 +51,7 @@ impl Protocol {
             Self::LenderBV3 => "lenderB_v3",
             Self::MorphoBlue => "morpho_blue",
             Self::MakerVaults => "maker_vaults",
+            Self::EulerV2 => "euler_v2",
         }
     }
 
@@ -54,6 +64,7 @@ impl Protocol {
             Self::LenderBV3 => "Compound v3",
             Self::MorphoBlue => "Morpho Blue",
             Self::MakerVaults => "Maker vaults",
+            Self::EulerV2 => "Euler v2",
         }
     }
 
@@ -77,6 +88,10 @@ impl Protocol {
                 "vaults of a proxy that was built by another wallet and of other vault managers are not found",
                 "the collateral and debt of a vault that is moved to another are in no event",
             ],
+            Self::EulerV2 => &[
+                "shares of vaults that are moved to or from another wallet are in no event",
+                "what others give in a vault that was made within the last hour is not found",
+            ],
         }
     }
 
@@ -94,7 +109,7 @@ impl Protocol {
     /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
     /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults)
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::EulerV2)
     }
 }
 

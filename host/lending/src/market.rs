@@ -4,7 +4,7 @@ use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     config::MarketConfig,
-    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, maker, morpho},
+    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, euler, maker, morpho},
 };
 use assay_domain::{B256, Protocol, features::Features};
 
@@ -16,6 +16,7 @@ fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
         Protocol::LenderBV3 => &comet::Comet,
         Protocol::MorphoBlue => &morpho::MorphoBlue,
         Protocol::MakerVaults => &maker::MakerVaults,
+        Protocol::EulerV2 => &euler::EulerV2,
     }
 }
 
@@ -47,9 +48,10 @@ impl Market {
 
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
-        let MarketConfig { protocol, from_block, dialect, chainlog, .. } = &self.config;
+        let MarketConfig { protocol, from_block, dialect, chainlog, evc, .. } = &self.config;
         let Profile { reading, signatures, .. } = self.protocol.profile();
-        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
+        let evc = evc.map(|evc| format!(" {evc:?}")).unwrap_or_default();
+        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{evc}"))
     }
 
     /// Whether each change of a position in the market has a log.
@@ -71,8 +73,8 @@ impl Market {
     /// A market at an address made of `byte`.
     pub(crate) fn sample(protocol: Protocol, byte: u8) -> Self {
         let address = assay_domain::Address::repeat_byte(byte);
-        let (market, feeds_score, dialect, chainlog) = (None, None, None, None);
-        Self::new(MarketConfig { protocol, market, address, from_block: 0, feeds_score, dialect, chainlog })
+        let (market, feeds_score, dialect, chainlog, evc) = (None, None, None, None, None);
+        Self::new(MarketConfig { protocol, market, address, from_block: 0, feeds_score, dialect, chainlog, evc })
     }
 }
 
@@ -93,9 +95,9 @@ mod tests {
         let digests = Protocol::ALL.map(|protocol| {
             let market = Market::sample(protocol, 1);
             let hints = [
-                Hint { contract: Address::ZERO, topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
+                Hint { contract: Address::ZERO.into(), topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
                 Hint {
-                    contract: Address::ZERO,
+                    contract: Address::ZERO.into(),
                     topic0: TRANSFER,
                     naming: Naming::Balance { topic: 1, side: Side::Supply, asset: Address::ZERO },
                     explained_by: &[],
@@ -111,6 +113,7 @@ mod tests {
             ["0x202c5529", "0x094eb194"],
             ["0x07733416", "0x227864d4"],
             ["0x0eff5303", "0x195d4503"],
+            ["0xb5b052f8", "0x43d11afd"],
         ];
         // A changed digest makes every server read all histories, and build its index, once more.
         assert_eq!(digests, known);

@@ -7,6 +7,7 @@ pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
+pub mod euler;
 pub mod maker;
 pub mod morpho;
 pub mod solc;

@@ -51,12 +51,13 @@ fn markets(number: usize) -> Vec<Market> {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        evc: None,
     };
     vec![Market::new(config); number]
 }
 
 fn plan(markets: &[Market], naming: Naming, explained_by: &'static [B256]) -> Plan {
-    let hint = Hint { contract: TOKEN, topic0: TRANSFER, naming, explained_by };
+    let hint = Hint { contract: TOKEN.into(), topic0: TRANSFER, naming, explained_by };
     Plan::new(markets, markets.iter().map(|_| Some(vec![hint.clone()])).collect(), WALLET)
 }
 

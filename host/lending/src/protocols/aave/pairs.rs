@@ -125,7 +125,8 @@ pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wall
     }
     let lacks = |((place, side, asset), (count, logs)): ((_, Side, Address), (usize, Vec<&'a Log>))| {
         let is_it = |naming| matches!(naming, Naming::Balance { side: of, asset: by, .. } if (of, by) == (side, asset));
-        let tokens: Vec<Address> = listed.iter().filter(|hint| is_it(hint.naming)).map(|hint| hint.contract).collect();
+        let tokens = listed.iter().filter(|hint| is_it(hint.naming));
+        let tokens: Vec<Address> = tokens.flat_map(|hint| hint.contract.addresses()).collect();
         let beside = of_tokens.get(&place).into_iter().flatten().copied();
         let found = TokenLogs::of(beside.filter(|log| tokens.contains(&log.address())), wallet);
         let lacks = !tokens.is_empty() && found.stored < count;
@@ -162,7 +163,7 @@ pub(super) fn unpaired<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log
 
 /// The token at `address`, if its logs show every change of a wallet's balance.
 fn token(evidence: &Evidence<'_>, address: Address) -> Option<Token> {
-    let mut own = evidence.listed.iter().filter(|hint| hint.contract == address);
+    let mut own = evidence.listed.iter().filter(|hint| hint.contract.has(address));
     own.find_map(|hint| match hint.naming {
         Naming::Holder(asset) => Some(Token { address, side: Side::Supply, asset }),
         Naming::Balance { side, asset, .. } => Some(Token { address, side, asset }),
