@@ -1,6 +1,6 @@
-//! Pairs of logs: if a token logs a change of a wallet's balance, the pool logs the event in the same transaction, or the
-//! change is interest that a transfer minted. A log without its pair shows that one was left out; the receipt of the
-//! transaction has both.
+//! Pairs of logs: if a token logs a change of a wallet's balance, the pool logs the event in the same transaction, or
+//! the change is interest that a transfer minted. A log without its pair shows that one was left out; the receipt of
+//! the transaction has both.
 //!
 //! Amounts do not always show a missing log: it may have moved less than the possible interest.
 

@@ -1,6 +1,6 @@
 //! Pairs of logs: a cToken logs a reason for each transfer of the underlying token between a wallet and itself: a
-//! borrowing, a repayment, or cTokens that were minted or redeemed. A transfer without a reason in its transaction shows
-//! that a log was left out, or that the token was simply sent to the contract.
+//! borrowing, a repayment, or cTokens that were minted or redeemed. A transfer without a reason in its transaction
+//! shows that a log was left out, or that the token was simply sent to the contract.
 //!
 //! cTokens that are minted or redeemed have two logs, their transfer and a `Mint` or a `Redeem`. Either is a reason.
 
