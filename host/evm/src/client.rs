@@ -34,7 +34,7 @@ use crate::{
     call::{self, Call},
     config::{Endpoints, RpcLimits},
     endpoint::{Endpoint, EndpointStatus, Http},
-    failover::Failover,
+    failover::{Failover, Witness},
     fault::Fault,
     limits,
     logs::{Ceiling, LogQuery, Receipt, Received, answers},
@@ -54,6 +54,13 @@ pub use crate::{
     anchors::Anchors,
     request::{Ask, Block, ask_block, block_from, hex, pinned, quantity},
 };
+
+/// Logs, and the endpoint that gave them.
+#[derive(Debug, Clone)]
+pub struct WitnessedLogs {
+    pub logs: Vec<Log>,
+    pub witness: Witness,
+}
 
 /// One chain's client. Cheap to clone.
 #[derive(Clone)]
@@ -95,17 +102,24 @@ impl Client {
 
     /// A client of the endpoints other than the current one, without retries; `None` if there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
-        let transport = self.transport.other_endpoints()?;
+        Some(self.over(self.transport.other_endpoints()?))
+    }
+
+    /// A client of the endpoints other than `witness`, without retries; `None` if there is no other.
+    pub fn besides(&self, witness: Witness) -> Option<Self> {
+        Some(self.over(self.transport.besides(witness)?))
+    }
+
+    /// The same client with another choice of endpoints. It shares no requests with this one.
+    fn over(&self, transport: Failover) -> Self {
         let rpc = RpcClient::new(transport.clone(), false);
-        Some(Self { rpc, transport, shared: Arc::default(), ..self.clone() })
+        Self { rpc, transport, shared: Arc::default(), ..self.clone() }
     }
 
     /// A client whose requests wait until no other request is waiting.
     #[must_use]
     pub fn behind(&self) -> Self {
-        let transport = self.transport.behind();
-        let rpc = RpcClient::new(transport.clone(), false);
-        Self { rpc, transport, shared: Arc::default(), ..self.clone() }
+        self.over(self.transport.behind())
     }
 
     /// A client that sends each contract call separately.
@@ -225,17 +239,21 @@ impl Client {
 
     /// The logs as returned by the endpoint, not yet checked.
     pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        Ok(self.unchecked_logs(query, span).await?.logs)
+    }
+
+    async fn unchecked_logs(&self, query: &LogQuery, span: Span) -> Result<WitnessedLogs, Fault> {
         let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
         // Boxed, which keeps each waiting read small: thousands wait at once.
-        let sent = self.transport.send_with_index::<Response<Vec<Received>>>(request.into(), Some(span));
-        let (index, answer) = Box::pin(sent).await?;
+        let sent = self.transport.send_with_witness::<Response<Vec<Received>>>(request.into(), Some(span));
+        let (witness, answer) = Box::pin(sent).await?;
         match answer.payload {
             ResponsePayload::Success(logs) => {
-                if let Some(endpoint) = self.transport.endpoint(index) {
+                if let Some(endpoint) = self.transport.endpoint(witness) {
                     endpoint.answered_logs(span.width());
                 }
-                Ok(logs.into_iter().map(|Received(log)| log).collect())
+                Ok(WitnessedLogs { logs: logs.into_iter().map(|Received(log)| log).collect(), witness })
             }
             ResponsePayload::Failure(error) => Err(Fault::of("eth_getLogs", &error)),
         }
@@ -246,12 +264,20 @@ impl Client {
     /// # Errors
     /// [`Fault`], including for logs of a block that is not in the chain.
     pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
+        Ok(self.witnessed_logs(query, span).await?.logs)
+    }
+
+    /// Like [`believed_logs`](Self::believed_logs), with the endpoint that answered.
+    ///
+    /// # Errors
+    /// Those of [`believed_logs`](Self::believed_logs).
+    pub async fn witnessed_logs(&self, query: &LogQuery, span: Span) -> Result<WitnessedLogs, Fault> {
         self.shared_logs(query, span).await
     }
 
-    /// Like [`believed_logs`](Self::believed_logs), in a separate request.
-    async fn own_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
-        let mut logs = self.logs(query, span).await?;
+    /// Like [`witnessed_logs`](Self::witnessed_logs), in a separate request.
+    async fn own_logs(&self, query: &LogQuery, span: Span) -> Result<WitnessedLogs, Fault> {
+        let WitnessedLogs { mut logs, witness } = self.unchecked_logs(query, span).await?;
         // Dropping these would settle a history without them; the next read may find them in a block that remains.
         if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
             return Err(Fault::Malformed("logs of a block that is not in the chain".into()));
@@ -264,7 +290,7 @@ impl Client {
             metrics::counter!("assay_logs_refused_total", "chain" => chain.to_string()).increment(refused as u64);
             tracing::warn!(chain, refused, "endpoint gave logs that were not asked for; they are not counted");
         }
-        Ok(logs)
+        Ok(WitnessedLogs { logs, witness })
     }
 
     /// The results of `calls` in the state after block `at`, in the same order; `None` for a call that reverted.

@@ -46,9 +46,28 @@ const METHOD_NOT_FOUND: i64 = -32601;
 #[derive(Clone)]
 pub struct Failover {
     inner: Arc<FailoverInner>,
-    /// Excludes the endpoint that answered last, without changing which one that is.
-    without_current: bool,
+    /// For a second opinion, which leaves the endpoint that answers first as it is.
+    left_out: Option<LeftOut>,
     rank: Rank,
+}
+
+/// The endpoint that a second opinion does not ask.
+#[derive(Clone, Copy)]
+enum LeftOut {
+    /// The one that answered last at the time of a request.
+    Current,
+    At(Witness),
+}
+
+/// The endpoint that gave an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Witness(usize);
+
+impl Witness {
+    /// The endpoint at `index` of the configuration.
+    pub fn at(index: usize) -> Self {
+        Self(index)
+    }
 }
 
 struct FailoverInner {
@@ -77,17 +96,26 @@ impl Failover {
             chain: chain.chain.to_string(),
             current: AtomicUsize::new(0),
         };
-        Self { inner: Arc::new(inner), without_current: false, rank: Rank::Usual }
+        Self { inner: Arc::new(inner), left_out: None, rank: Rank::Usual }
     }
 
     /// The same endpoints without the one that answered last at the time of a request; `None` if there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
-        (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
+        self.without(LeftOut::Current)
+    }
+
+    /// The same endpoints without `witness`; `None` if there is no other.
+    pub fn besides(&self, witness: Witness) -> Option<Self> {
+        self.without(LeftOut::At(witness))
+    }
+
+    fn without(&self, left_out: LeftOut) -> Option<Self> {
+        (self.inner.endpoints.len() > 1).then(|| Self { left_out: Some(left_out), ..self.clone() })
     }
 
     /// Whether this asks only the other endpoints.
     pub(crate) fn is_of_others(&self) -> bool {
-        self.without_current
+        self.left_out.is_some()
     }
 
     /// The same endpoints, with requests of the lowest rank.
@@ -105,8 +133,8 @@ impl Failover {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
     }
 
-    /// The endpoint at `index` of the configuration.
-    pub(crate) fn endpoint(&self, index: usize) -> Option<&Endpoint> {
+    /// The endpoint that gave an answer.
+    pub(crate) fn endpoint(&self, Witness(index): Witness) -> Option<&Endpoint> {
         self.inner.endpoints.get(index).map(Arc::as_ref)
     }
 
@@ -143,16 +171,16 @@ impl Failover {
     /// # Errors
     /// [`Fault`] if none does. An error in the answer is an answer.
     pub async fn send<A: Answer>(&self, packet: RequestPacket) -> Result<A, Fault> {
-        Ok(self.send_with_index(packet, None).await?.1)
+        Ok(self.send_with_witness(packet, None).await?.1)
     }
 
     /// Like [`send`](Self::send), for logs of `span` from endpoints that have its blocks: for blocks that it does not
-    /// have yet, an endpoint answers with no logs. Also returns the index of the one that answered.
-    pub async fn send_with_index<A: Answer>(
+    /// have yet, an endpoint answers with no logs. Also returns the one that answered.
+    pub async fn send_with_witness<A: Answer>(
         &self,
         packet: RequestPacket,
         span: Option<Span>,
-    ) -> Result<(usize, A), Fault> {
+    ) -> Result<(Witness, A), Fault> {
         let started = Instant::now();
         let method = method_of(&packet).to_owned();
         let trace = tracing::info_span!(
@@ -192,7 +220,7 @@ impl Failover {
 
     /// Sends `packet` to the endpoints in order until one gives a final answer. An error that is not known is repeated
     /// once if no endpoint answers better.
-    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, span: Option<Span>) -> Result<(usize, A), Fault> {
+    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, span: Option<Span>) -> Result<(Witness, A), Fault> {
         let (attempts, mut last) = self.attempts();
         // The answer that another endpoint might improve on, used if none does.
         let mut lesser: Option<Lesser<'_, A>> = None;
@@ -219,7 +247,7 @@ impl Failover {
             if found.faults.is_empty() {
                 refusals.iter().for_each(|refusal: &EndpointRefusal<'_>| refusal.record());
                 self.set_current(attempt.index);
-                return Ok((attempt.index, found.answer));
+                return Ok((Witness(attempt.index), found.answer));
             }
             refusals.extend(found.refusal(began));
             if lesser.as_ref().is_none_or(|lesser| found.faults.len() < lesser.faults.len()) {
@@ -227,20 +255,23 @@ impl Failover {
             }
         }
         let Some(mut lesser) = lesser else { return Err(last) };
-        if lesser.is_worth_repeating() && !self.without_current {
+        if lesser.is_worth_repeating() && self.left_out.is_none() {
             tokio::time::sleep(wait(0)).await;
             if let Ok(again) = self.ask_recorded::<A>(lesser.attempt, packet).await {
                 lesser = Lesser::of(lesser.attempt, again, packet, span);
             }
         }
         self.set_current(lesser.attempt.index);
-        Ok((lesser.attempt.index, lesser.answer))
+        Ok((Witness(lesser.attempt.index), lesser.answer))
     }
 
     /// The endpoints that may be asked, in order, or why there are none. Those with an old head come last.
     fn attempts(&self) -> (Vec<EndpointAttempt<'_>>, Fault) {
-        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
-        let retries = if self.without_current { 0 } else { self.inner.retries };
+        let left_out = self.left_out.map(|left_out| match left_out {
+            LeftOut::Current => self.inner.current.load(Ordering::Relaxed),
+            LeftOut::At(Witness(index)) => index,
+        });
+        let retries = if left_out.is_some() { 0 } else { self.inner.retries };
         attempts(&self.inner.endpoints, left_out, retries, |index| self.inner.heads.is_off(index))
     }
 
@@ -266,7 +297,7 @@ impl Failover {
 
     /// Makes the next request begin with the endpoint at `index`, unless this is a second opinion.
     fn set_current(&self, index: usize) {
-        if !self.without_current {
+        if self.left_out.is_none() {
             self.inner.current.store(index, Ordering::Relaxed);
         }
     }

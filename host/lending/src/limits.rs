@@ -23,6 +23,9 @@ pub(crate) const RANGES_WITHOUT_SOURCE: u64 = 8;
 /// Maximum contracts per log query, which common nodes and providers allow. More are asked for in another query.
 pub(crate) const QUERY_ADDRESSES: usize = 1_000;
 
+/// A second opinion on a history that two endpoints gave in turns asks for at most this many parts of it.
+pub(crate) const OPINION_PARTS: usize = 8;
+
 // Lists of the parts of a protocol.
 /// Maximum log queries for one list.
 pub(crate) const LIST_QUERIES: u32 = 64;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use alloy::primitives::{B256, U256};
 use alloy::sol_types::SolEvent;
 use assay_domain::{Address, Coverage, PoolHistory};
-use assay_tests::devnet::Devnet;
+use assay_evm::{Span, logs::LogQuery};
 use assay_tests::devnet::receipts::{Borrow, LendingEvents, LiquidationCall, Repay, Supply, Withdraw, lending_events};
+use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::proxy::{Fault, Proxy, Reply};
 use serde_json::Value;
 
@@ -245,5 +246,31 @@ fn credit_that_an_endpoint_leaves_out_is_found_at_another() {
         for _ in 0..2 {
             assert_eq!(reader.read(wallet).await.chains[0].positions, truth);
         }
+    });
+}
+
+#[test]
+fn a_second_opinion_is_not_of_the_endpoint_that_answered() {
+    with(async |devnet| {
+        let wallet = devnet.wallet("saver").address;
+        let [liar, honest] = [Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await];
+        let reader = Reader::of(devnet).ethereum().through(&[&liar, &honest]).started().await;
+        let client = reader.chains().client(ETHEREUM).unwrap();
+        let head = client.head().await.unwrap();
+        let span = Span { from: 0, to: head.number };
+        let mut query = LogQuery { addresses: vec![devnet.ethereum.market.pool], ..LogQuery::default() };
+        query.topics[2].push(wallet.into_word());
+        liar.forget(move |log| topic(log, 2) == Some(wallet.into_word()));
+        let first = client.witnessed_logs(&query, span).await.unwrap();
+        assert!(first.logs.is_empty());
+        // Another read is answered by the other endpoint meanwhile, because the first one refuses it.
+        liar.rule(|call| match call.method.as_str() {
+            "eth_getLogs" => Reply::Pass,
+            _ => Reply::Error { code: -32_000, message: "overloaded".into() },
+        });
+        client.block(1).await.unwrap();
+        honest.take();
+        let second = client.besides(first.witness).unwrap().believed_logs(&query, span).await.unwrap();
+        assert!(!second.is_empty() && honest.take().iter().any(|call| call.method == "eth_getLogs"));
     });
 }

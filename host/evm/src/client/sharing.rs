@@ -11,12 +11,12 @@ use std::{
     },
 };
 
-use alloy::{primitives::Bytes, rpc::types::Log};
+use alloy::primitives::Bytes;
 use futures::future::{join_all, try_join_all};
 use serde_json::Value;
 
 use super::{
-    Client,
+    Client, WitnessedLogs,
     gather::{Participant, RequestGather},
 };
 use crate::{
@@ -31,7 +31,7 @@ use assay_domain::B256;
 
 type CallsAnswer = Result<Vec<Option<Bytes>>, Fault>;
 type BatchAnswer = Result<Vec<Result<Value, Fault>>, Fault>;
-type LogsAnswer = Result<Vec<Log>, Fault>;
+type LogsAnswer = Result<WitnessedLogs, Fault>;
 
 /// The state that the reads of one client share while batches run.
 #[derive(Default)]
@@ -182,10 +182,10 @@ impl Client {
     async fn logs_alike(&self, asked: &[&(LogQuery, Span)]) -> Vec<LogsAnswer> {
         let Some((span, all)) = union(asked) else { return Vec::new() };
         match self.own_logs(&all, span).await {
-            Ok(logs) => asked
-                .iter()
-                .map(|(query, span)| Ok(logs.iter().filter(|log| answers(log, query, *span)).cloned().collect()))
-                .collect(),
+            Ok(WitnessedLogs { logs, witness }) => {
+                let own = |query, span| logs.iter().filter(|log| answers(log, query, span)).cloned().collect();
+                asked.iter().map(|(query, span)| Ok(WitnessedLogs { logs: own(query, *span), witness })).collect()
+            }
             Err(fault) if is_of_the_parts(&fault, asked.len()) => {
                 let (one, other) = asked.split_at(asked.len() / 2);
                 let (one, other) = tokio::join!(Box::pin(self.logs_alike(one)), Box::pin(self.logs_alike(other)));

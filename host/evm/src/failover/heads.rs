@@ -10,7 +10,7 @@ use alloy::rpc::json_rpc::{Id, Request, RequestPacket, Response, ResponsePayload
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use super::{EndpointAttempt, Failover};
+use super::{EndpointAttempt, Failover, Witness};
 use crate::{
     endpoint::Readiness,
     fault::Fault,
@@ -182,7 +182,7 @@ impl Failover {
     }
 
     async fn ask_head(&self) -> Result<Block, Fault> {
-        let (index, answer) = self.send_with_index(latest()?, None).await?;
+        let (Witness(index), answer) = self.send_with_witness(latest()?, None).await?;
         self.saw(index, answer)
     }
 
@@ -198,7 +198,7 @@ impl Failover {
 
     /// Requests the heads of all endpoints, if it is time. Callers must wait for the first comparison.
     fn compare_if_due(&self) -> Option<Outcome<()>> {
-        if self.without_current || self.inner.endpoints.len() == 1 {
+        if self.left_out.is_some() || self.inner.endpoints.len() == 1 {
             return None;
         }
         let is_first = self.inner.heads.is_first_comparison()?;

@@ -14,7 +14,7 @@ use crate::{
     protocols::{Before, EventKind, Evidence},
 };
 use assay_domain::B256;
-use assay_evm::{Fault, logs::in_order};
+use assay_evm::{Fault, Span, failover::Witness, logs::in_order};
 
 /// One event of a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,16 @@ pub(crate) struct FoundLogs {
     pub is_unscoped: bool,
     /// Blocks whose header proves that `receipts` have every log of these transactions.
     pub proven: BTreeSet<u64>,
+    /// In chain order, who gave them. Nothing for logs that another source named.
+    pub asked: Vec<Asked>,
+}
+
+/// Who answered the queries of a plan over a span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub span: Span,
+    /// In the order of the queries; `None` for one that no endpoint answers.
+    pub witnesses: Vec<Option<Witness>>,
 }
 
 /// The events and amounts of a wallet in all markets in a span, each list in chain order.
@@ -66,6 +76,7 @@ impl FromIterator<Self> for FoundLogs {
             all.receipts.extend(piece.receipts);
             all.is_unscoped |= piece.is_unscoped;
             all.proven.extend(piece.proven);
+            all.asked.extend(piece.asked);
             all
         })
     }
@@ -172,7 +183,7 @@ mod tests {
         protocols::aave::{SIGNATURES_V2, SIGNATURES_V3},
     };
     use assay_domain::{Address, Protocol};
-    use assay_evm::{Span, logs::answers};
+    use assay_evm::logs::answers;
 
     const WALLET: Address = Address::repeat_byte(0xaa);
     const SPAN: Span = Span { from: 10, to: 20 };

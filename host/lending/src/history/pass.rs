@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::{
     figures::{hints::Hint, record::Unexplained},
     history::{
-        events::{Extract, FoundLogs, extract},
+        events::{Asked, Extract, FoundLogs, extract},
         ledger::{Ledger, MarketLedger},
         plan::Plan,
         reader::Reader,
@@ -47,6 +47,8 @@ pub(crate) struct Pass<'a> {
     is_empty: bool,
     /// The logs that name parts of positions, by block and log index.
     naming: HashSet<(Option<B256>, Option<u64>)>,
+    /// Who gave a whole history, in chain order.
+    asked: Vec<Asked>,
     saved: SavedHistory,
 }
 
@@ -73,8 +75,22 @@ impl<'a> Pass<'a> {
         let doubted = doubted.to_vec();
         let at = ledger.start();
         let saved = SavedHistory { when: Instant::now(), ranges_since: 0, all: false };
-        let (whole_from, is_empty, naming) = (blank.then_some(at), true, HashSet::new());
-        Self { reader, plan, head, settled_to, ledger, records, doubted, at, whole_from, is_empty, naming, saved }
+        let (whole_from, is_empty, naming, asked) = (blank.then_some(at), true, HashSet::new(), Vec::new());
+        Self {
+            reader,
+            plan,
+            head,
+            settled_to,
+            ledger,
+            records,
+            doubted,
+            at,
+            whole_from,
+            is_empty,
+            naming,
+            asked,
+            saved,
+        }
     }
 }
 
@@ -121,7 +137,10 @@ impl Pass<'_> {
     /// Counts the next chunk. Returns a width if the following chunks must be narrower.
     async fn take(&mut self, chunk: Chunk<FoundLogs>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            let found: FoundLogs = chunk.found.into_iter().collect();
+            let mut found: FoundLogs = chunk.found.into_iter().collect();
+            if self.whole_from.is_some() {
+                found.asked.drain(..).for_each(|part| opinion::note(&mut self.asked, part));
+            }
             self.is_empty &= found.logs.is_empty();
             if found.is_unscoped {
                 self.lack_logs_of_any();

@@ -10,7 +10,11 @@ use serde_json::Value;
 
 use crate::{
     figures::hints::Hint,
-    history::{events::FoundLogs, plan::Plan, reader::Reader},
+    history::{
+        events::{Asked, FoundLogs},
+        plan::Plan,
+        reader::Reader,
+    },
     limits,
     market::Market,
     pauses,
@@ -18,6 +22,7 @@ use crate::{
 use assay_domain::B256;
 use assay_evm::{
     Fault, Span,
+    client::WitnessedLogs,
     logs::{Chunk, Receipt, Stop, chunk},
 };
 
@@ -62,14 +67,16 @@ impl Reader {
 
     async fn fetch(&self, plan: &Plan, span: Span) -> Result<FoundLogs, Fault> {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
-        let asked = plan.queries.iter().map(async |query| match self.client.believed_logs(query, span).await {
-            Err(Fault::Unscoped) if query.addresses.is_empty() => Ok((Vec::new(), true)),
-            answer => answer.map(|logs| (logs, false)),
+        let asked = plan.queries.iter().map(async |query| match self.client.witnessed_logs(query, span).await {
+            Err(Fault::Unscoped) if query.addresses.is_empty() => Ok((Vec::new(), None)),
+            answer => answer.map(|WitnessedLogs { logs, witness }| (logs, Some(witness))),
         });
-        let (logs, unscoped): (Vec<_>, Vec<_>) = try_join_all(asked).await?.into_iter().unzip();
-        let logs = self.compared(plan, span, logs.concat()).await?;
+        let (logs, witnesses): (Vec<_>, Vec<_>) = try_join_all(asked).await?.into_iter().unzip();
+        let is_unscoped = witnesses.contains(&None);
+        let asked = Asked { span, witnesses };
+        let logs = self.compared(plan, &asked, logs.concat()).await?;
         let receipts = self.receipts(plan, &logs).await?;
-        Ok(FoundLogs { logs, receipts, is_unscoped: unscoped.contains(&true), ..FoundLogs::default() })
+        Ok(FoundLogs { logs, receipts, is_unscoped, asked: vec![asked], ..FoundLogs::default() })
     }
 
     /// The logs of markets with hints in the transactions that `logs`, all of a span, point to.

@@ -3,9 +3,10 @@
 use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
-use crate::history::{plan::Plan, reader::Reader};
+use crate::history::{events::Asked, plan::Plan, reader::Reader};
 use assay_evm::{
-    Fault, Span,
+    Client, Fault,
+    failover::Witness,
     logs::{answers, differing, in_parts},
 };
 
@@ -33,16 +34,23 @@ impl Reader {
         metrics::counter!("assay_second_opinions_total", &labels).increment(1);
     }
 
-    /// Combines `logs`, the answer to a doubted `plan` over `span`, with those of another endpoint. If the two answers
+    /// A client of the endpoints that did not answer; `None` if there is no other.
+    pub(crate) fn besides(&self, witness: Option<Witness>) -> Option<Client> {
+        witness.map_or_else(|| self.client.other_endpoints(), |witness| self.client.besides(witness))
+    }
+
+    /// Combines `logs`, the answer to a doubted `plan`, with those of other endpoints than answered. If the two answers
     /// differ, the receipts of the transactions decide.
     ///
     /// # Errors
     /// [`Fault`] if a receipt cannot be read. Without another answer, `logs` are returned unchanged.
-    pub(crate) async fn compared(&self, plan: &Plan, span: Span, logs: Vec<Log>) -> Result<Vec<Log>, Fault> {
-        let Some(other) = self.client.other_endpoints().filter(|_| plan.is_doubted) else { return Ok(logs) };
-        let (client, queries) = (&other, &plan.queries);
+    pub(crate) async fn compared(&self, plan: &Plan, asked: &Asked, logs: Vec<Log>) -> Result<Vec<Log>, Fault> {
+        let Asked { span, witnesses } = asked;
+        let others: Option<Vec<Client>> = witnesses.iter().map(|witness| self.besides(*witness)).collect();
+        let Some(others) = others.filter(|_| plan.is_doubted) else { return Ok(logs) };
+        let (others, queries, span) = (&others, &plan.queries, *span);
         let ask = |span| async move {
-            let asked = queries.iter().map(|query| client.believed_logs(query, span));
+            let asked = queries.iter().zip(others).map(|(query, other)| other.believed_logs(query, span));
             Ok::<_, Fault>(try_join_all(asked).await?.concat())
         };
         let second = match in_parts(span, self.logs.range, ask).await {
@@ -68,7 +76,10 @@ impl Reader {
             "another endpoint has other logs of a wallet; their receipts decide"
         );
         logs.retain(|log| !log.transaction_hash.is_some_and(|hash| transactions.contains_key(&hash)));
-        let receipts = self.client.disputed_logs(&transactions, &[&other]).await?;
+        let mut asked: Vec<_> = witnesses.iter().zip(others).collect();
+        asked.dedup_by_key(|(witness, _)| *witness);
+        let others: Vec<&Client> = asked.into_iter().map(|(_, other)| other).collect();
+        let receipts = self.client.disputed_logs(&transactions, &others).await?;
         logs.extend(receipts.into_iter().filter(|log| plan.queries.iter().any(|query| answers(log, query, span))));
         Ok(logs)
     }

@@ -12,11 +12,15 @@ use crate::{
         hints::{Alias, Hint, Naming},
         record::Unexplained,
     },
-    history::{events::FoundLogs, second::Opinion},
+    history::{
+        events::{Asked, FoundLogs},
+        second::Opinion,
+    },
+    limits,
     market::Market,
 };
 use assay_domain::Address;
-use assay_evm::{Fault, Span};
+use assay_evm::{Fault, Span, failover::Witness};
 
 impl Pass<'_> {
     /// Whether a log names a part of the wallet's position that may not be known otherwise.
@@ -58,27 +62,36 @@ impl Pass<'_> {
         read.filter(|(market, _)| market.protocol.profile().names_its_parts)
     }
 
-    /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
-    /// with a history, asks only for logs that name parts of positions, because the position does not show every
-    /// missing one. Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked
-    /// for parts of it.
+    /// Before saving that a wallet has no history at all, asks an endpoint other than the one that answered once, if
+    /// there is one. For a wallet with a history, asks only for logs that name parts of positions, because the position
+    /// does not show every missing one. Most wallets have none, so an endpoint that does not answer for the whole span
+    /// at once is not asked for parts of it.
     pub(super) async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
-        let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
+        let Some(from) = self.whole_from.take().filter(|_| self.reader.client.other_endpoints().is_some()) else {
             return Ok(());
         };
-        let mut queries = self.plan.queries.clone();
+        let mut queries: Vec<_> = self.plan.queries.iter().cloned().enumerate().collect();
         if !self.is_empty {
             let naming = self.naming_contracts();
-            queries.retain(|query| {
+            queries.retain(|(_, query)| {
                 query.addresses.is_empty() || query.addresses.iter().any(|contract| naming.contains(contract))
             });
-            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| naming.contains(contract)));
+            queries.iter_mut().for_each(|(_, query)| query.addresses.retain(|contract| naming.contains(contract)));
         }
         if from > through || queries.is_empty() {
             return Ok(());
         }
         let span = Span { from, to: through };
-        let asked = queries.iter().map(|query| other.believed_logs(query, span));
+        let (reader, mut questions) = (self.reader, Vec::new());
+        for (index, query) in &queries {
+            let parts = witnesses(&self.asked, *index, span).into_iter();
+            questions.extend(parts.filter_map(|(part, witness)| Some((reader.besides(witness)?, query, part))));
+        }
+        if questions.len() > queries.len().saturating_mul(limits::OPINION_PARTS) {
+            self.reader.count_opinion(Opinion::Unanswered);
+            return Ok(());
+        }
+        let asked = questions.iter().map(|(other, query, part)| other.believed_logs(query, *part));
         // The other logs show the part, and its missing amount shows in the position.
         let is_empty = self.is_empty;
         let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
@@ -113,4 +126,64 @@ impl Pass<'_> {
 fn is_of_account(hints: &[Hint], log: &Log) -> bool {
     let emitter = log.address().into_word();
     hints.iter().any(|hint| matches!(hint.naming, Naming::Alias { word, of: Alias::Account, .. } if word == emitter))
+}
+
+/// Who answered the query at `index` over each part of `span`; `None` where no endpoint was asked.
+fn witnesses(asked: &[Asked], index: usize, span: Span) -> Vec<(Span, Option<Witness>)> {
+    let mut parts: Vec<(Span, Option<Witness>)> = Vec::new();
+    let mut add = |part: Span, witness| match parts.last_mut() {
+        Some((last, same)) if *same == witness => last.to = part.to,
+        _ => parts.push((part, witness)),
+    };
+    let mut at = span.from;
+    for Asked { span: asked, witnesses } in asked {
+        let part = Span { from: asked.from.max(at), to: asked.to.min(span.to) };
+        if part.from > part.to {
+            continue;
+        }
+        if let Some(to) = part.from.checked_sub(1).filter(|to| *to >= at) {
+            add(Span { from: at, to }, None);
+        }
+        add(part, witnesses.get(index).copied().flatten());
+        at = part.to.saturating_add(1);
+    }
+    if at <= span.to {
+        add(Span { from: at, to: span.to }, None);
+    }
+    parts
+}
+
+/// Adds `part`, as one with the last of `asked` if it follows and has the same witnesses.
+pub(super) fn note(asked: &mut Vec<Asked>, part: Asked) {
+    match asked.last_mut() {
+        Some(last) if last.witnesses == part.witnesses && last.span.to.checked_add(1) == Some(part.span.from) => {
+            last.span.to = part.span.to;
+        }
+        _ => asked.push(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_a_span_has_who_answered_it() {
+        let [one, other] = [Witness::at(0), Witness::at(1)].map(Some);
+        let mut asked = Vec::new();
+        for (from, to, witnesses) in
+            [(10, 19, [one, one]), (20, 29, [one, one]), (30, 39, [one, other]), (50, 59, [other, None])]
+        {
+            note(&mut asked, Asked { span: Span { from, to }, witnesses: witnesses.into() });
+        }
+        let parts = |index, from, to| {
+            let parts = witnesses(&asked, index, Span { from, to }).into_iter();
+            parts.map(|(span, witness)| (span.from, span.to, witness)).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(0, 10, 59), [(10, 39, one), (40, 49, None), (50, 59, other)]);
+        assert_eq!(parts(1, 0, 70), [(0, 9, None), (10, 29, one), (30, 39, other), (40, 70, None)]);
+        assert_eq!(parts(0, 15, 15), [(15, 15, one)]);
+        assert_eq!(parts(2, 10, 20), [(10, 20, None)]);
+        assert_eq!(witnesses(&[], 0, Span { from: 0, to: 0 }), [(Span { from: 0, to: 0 }, None)]);
+    }
 }
