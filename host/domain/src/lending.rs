@@ -25,11 +25,21 @@ pub enum Protocol {
     /// The vaults of Maker, now Sky.
     #[serde(rename = "maker_vaults")]
     MakerVaults,
+    /// The vaults and deposits of Fluid, by Instadapp.
+    #[serde(rename = "fluid")]
+    Fluid,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 6] =
-        [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue, Self::MakerVaults];
+    pub const ALL: [Self; 7] = [
+        Self::LenderAV2,
+        Self::LenderAV3,
+        Self::LenderBV2,
+        Self::LenderBV3,
+        Self::MorphoBlue,
+        Self::MakerVaults,
+        Self::Fluid,
+    ];
 
     /// The protocols of the API contract, which a report names even if they have no market.
     pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
@@ -42,6 +52,7 @@ impl Protocol {
             Self::LenderBV3 => "lenderB_v3",
             Self::MorphoBlue => "morpho_blue",
             Self::MakerVaults => "maker_vaults",
+            Self::Fluid => "fluid",
         }
     }
 
@@ -54,6 +65,7 @@ impl Protocol {
             Self::LenderBV3 => "Compound v3",
             Self::MorphoBlue => "Morpho Blue",
             Self::MakerVaults => "Maker vaults",
+            Self::Fluid => "Fluid",
         }
     }
 
@@ -77,6 +89,11 @@ impl Protocol {
                 "vaults of a proxy that was built by another wallet and of other vault managers are not found",
                 "the collateral and debt of a vault that is moved to another are in no event",
             ],
+            Self::Fluid => &[
+                "what happened in vaults is not read, only the positions are",
+                "positions and deposits of a smart account, and deposits that are staked for rewards, belong to these \
+                 contracts and are not shown",
+            ],
         }
     }
 
@@ -94,7 +111,7 @@ impl Protocol {
     /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
     /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults)
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::Fluid)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, maker, morpho},
+    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, fluid, maker, morpho},
 };
 use assay_domain::{Address, B256};
 
@@ -22,8 +22,15 @@ pub fn count(logs: &[Log]) -> usize {
     let balance = Naming::Balance { topic: 1, side: Side::Supply, asset };
     let listed = [hint(TRANSFER, Naming::Holder(asset)), hint(topic0, Naming::Holder(asset)), hint(topic0, balance)];
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };
-    let protocols: [&dyn LendingProtocol; 6] =
-        [&aave::V2, &aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
+    let protocols: [&dyn LendingProtocol; 7] = [
+        &aave::V2,
+        &aave::V3,
+        &comet::Comet,
+        &ctoken::CompoundV2,
+        &morpho::MorphoBlue,
+        &maker::MakerVaults,
+        &fluid::Fluid,
+    ];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
         let incomplete = protocol.partial_logs().map_or(0, |logs| logs.incomplete(&evidence, wallet).len());
         let unpaired = protocol.unpaired(&evidence, wallet).len();

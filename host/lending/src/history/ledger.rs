@@ -255,6 +255,7 @@ mod tests {
             feeds_score: None,
             dialect: None,
             chainlog: None,
+            lending_factory: None,
         };
         let markets = [Market::new(config)];
         let mut tally = EventTally::of(EventCounts::ZERO);

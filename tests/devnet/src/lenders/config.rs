@@ -24,6 +24,8 @@ pub struct Setup {
     pub markets: Vec<(&'static str, &'static str, Address)>,
     /// Of the market of `maker_vaults`.
     pub chainlog: Option<Address>,
+    /// Of the market of `fluid`.
+    pub lending_factory: Option<Address>,
 }
 
 impl Setup {
@@ -55,6 +57,9 @@ impl Setup {
             let _ = writeln!(toml, "address = \"{address}\"\nfrom_block = 1");
             if let Some(chainlog) = self.chainlog.filter(|_| *protocol == "maker_vaults") {
                 let _ = writeln!(toml, "chainlog = \"{chainlog}\"");
+            }
+            if let Some(factory) = self.lending_factory.filter(|_| *protocol == "fluid") {
+                let _ = writeln!(toml, "lending_factory = \"{factory}\"");
             }
         }
         toml

@@ -7,6 +7,7 @@ pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
+pub mod fluid;
 pub mod maker;
 pub mod morpho;
 pub mod solc;

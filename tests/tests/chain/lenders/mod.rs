@@ -5,6 +5,7 @@ mod busy;
 mod comet;
 mod credit;
 mod ctoken;
+mod fluid;
 mod forks;
 mod maker;
 mod morpho;
