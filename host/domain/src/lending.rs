@@ -28,10 +28,12 @@ pub enum Protocol {
     /// The vaults and deposits of Fluid, by Instadapp.
     #[serde(rename = "fluid")]
     Fluid,
+    #[serde(rename = "euler_v2")]
+    EulerV2,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LenderAV2,
         Self::LenderAV3,
         Self::LenderBV2,
@@ -39,6 +41,7 @@ impl Protocol {
         Self::MorphoBlue,
         Self::MakerVaults,
         Self::Fluid,
+        Self::EulerV2,
     ];
 
     /// The protocols of the API contract, which a report names even if they have no market.
@@ -53,6 +56,7 @@ impl Protocol {
             Self::MorphoBlue => "morpho_blue",
             Self::MakerVaults => "maker_vaults",
             Self::Fluid => "fluid",
+            Self::EulerV2 => "euler_v2",
         }
     }
 
@@ -66,6 +70,7 @@ impl Protocol {
             Self::MorphoBlue => "Morpho Blue",
             Self::MakerVaults => "Maker vaults",
             Self::Fluid => "Fluid",
+            Self::EulerV2 => "Euler v2",
         }
     }
 
@@ -94,6 +99,10 @@ impl Protocol {
                 "positions and deposits of a smart account, and deposits that are staked for rewards, belong to these \
                  contracts and are not shown",
             ],
+            Self::EulerV2 => &[
+                "shares of vaults that are moved to or from another wallet are in no event",
+                "what others give in a vault that was made within the last hour is not found",
+            ],
         }
     }
 
@@ -111,7 +120,7 @@ impl Protocol {
     /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
     /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::Fluid)
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::Fluid | Self::EulerV2)
     }
 }
 

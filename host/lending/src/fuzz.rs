@@ -7,7 +7,7 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, fluid, maker, morpho},
+    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, euler, fluid, maker, morpho},
 };
 use assay_domain::{Address, B256};
 
@@ -18,11 +18,11 @@ pub fn count(logs: &[Log]) -> usize {
     wallets.dedup();
     let asset = logs.first().map_or(Address::ZERO, |log| log.address());
     let topic0 = logs.first().and_then(|log| log.topic0().copied()).unwrap_or_default();
-    let hint = |topic0, naming| Hint { contract: asset, topic0, naming, explained_by: &[] };
+    let hint = |topic0, naming| Hint { contract: asset.into(), topic0, naming, explained_by: &[] };
     let balance = Naming::Balance { topic: 1, side: Side::Supply, asset };
     let listed = [hint(TRANSFER, Naming::Holder(asset)), hint(topic0, Naming::Holder(asset)), hint(topic0, balance)];
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };
-    let protocols: [&dyn LendingProtocol; 7] = [
+    let protocols: [&dyn LendingProtocol; 8] = [
         &aave::V2,
         &aave::V3,
         &comet::Comet,
@@ -30,6 +30,7 @@ pub fn count(logs: &[Log]) -> usize {
         &morpho::MorphoBlue,
         &maker::MakerVaults,
         &fluid::Fluid,
+        &euler::EulerV2,
     ];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
         let incomplete = protocol.partial_logs().map_or(0, |logs| logs.incomplete(&evidence, wallet).len());

@@ -171,7 +171,7 @@ impl LendingRead {
             let own = next(read.calls.1);
             let Some(terms) = &read.terms else { continue };
             read.ever_held |= terms.ever_held(own);
-            read.touched = terms.touched(own);
+            read.touched = terms.touched(own, self.wallet);
             read.lacks_parts = read.is_unchecked() && !read.known.has_index && terms.lacks_parts(own);
             read.slot = terms.trace_slot(own, self.wallet);
         }

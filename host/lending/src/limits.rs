@@ -20,9 +20,14 @@ pub(crate) const RANGES_AT_ONE_WIDTH: usize = 32;
 /// A history of fewer ranges is read from the node.
 pub(crate) const RANGES_WITHOUT_SOURCE: u64 = 8;
 
+/// Maximum contracts per log query, which common nodes and providers allow. More are asked for in another query.
+pub(crate) const QUERY_ADDRESSES: usize = 1_000;
+
 // Lists of the parts of a protocol.
 /// Maximum log queries for one list.
 pub(crate) const LIST_QUERIES: u32 = 64;
+/// Parts in one answer of a list.
+pub(crate) const LISTED_PER_SLICE: usize = 2_000;
 /// Maximum parts of a protocol in which a wallet's position is read. Each costs about 5,000 gas.
 pub(crate) const LISTED_PARTS: usize = 10_000;
 /// Parts per contract call: about a million gas, and an answer of 16 kB.

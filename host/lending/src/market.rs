@@ -4,7 +4,7 @@ use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     config::MarketConfig,
-    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, fluid, maker, morpho},
+    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, euler, fluid, maker, morpho},
 };
 use assay_domain::{B256, Protocol, features::Features};
 
@@ -17,6 +17,7 @@ fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
         Protocol::MorphoBlue => &morpho::MorphoBlue,
         Protocol::MakerVaults => &maker::MakerVaults,
         Protocol::Fluid => &fluid::Fluid,
+        Protocol::EulerV2 => &euler::EulerV2,
     }
 }
 
@@ -49,11 +50,11 @@ impl Market {
 
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
-        let MarketConfig { protocol, from_block, dialect, chainlog, lending_factory, .. } = &self.config;
+        let MarketConfig { protocol, from_block, dialect, chainlog, lending_factory, evc, .. } = &self.config;
         let Profile { reading, signatures, .. } = self.protocol.profile();
         // Only what a market has is added, so that the digests of the others stay.
-        let lending = lending_factory.map(|factory| format!(" {factory}")).unwrap_or_default();
-        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{lending}"))
+        let more = lending_factory.or(*evc).map(|contract| format!(" {contract:?}")).unwrap_or_default();
+        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{more}"))
     }
 
     /// Whether each change of a position in the market has a log.
@@ -75,8 +76,8 @@ impl Market {
     /// A market at an address made of `byte`.
     pub(crate) fn sample(protocol: Protocol, byte: u8) -> Self {
         let address = assay_domain::Address::repeat_byte(byte);
-        let (market, feeds_score, dialect, chainlog, lending_factory) = (None, None, None, None, None);
-        let from_block = 0;
+        let (market, feeds_score, dialect, from_block) = (None, None, None, 0);
+        let (chainlog, lending_factory, evc) = (None, None, None);
         Self::new(MarketConfig {
             protocol,
             market,
@@ -86,6 +87,7 @@ impl Market {
             dialect,
             chainlog,
             lending_factory,
+            evc,
         })
     }
 }
@@ -107,9 +109,9 @@ mod tests {
         let digests = Protocol::ALL.map(|protocol| {
             let market = Market::sample(protocol, 1);
             let hints = [
-                Hint { contract: Address::ZERO, topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
+                Hint { contract: Address::ZERO.into(), topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
                 Hint {
-                    contract: Address::ZERO,
+                    contract: Address::ZERO.into(),
                     topic0: TRANSFER,
                     naming: Naming::Balance { topic: 1, side: Side::Supply, asset: Address::ZERO },
                     explained_by: &[],
@@ -126,6 +128,7 @@ mod tests {
             ["0x07733416", "0x227864d4"],
             ["0x0eff5303", "0x195d4503"],
             ["0x599bbc4a", "0x89f1e977"],
+            ["0xb5b052f8", "0x43d11afd"],
         ];
         // A changed digest makes every server read all histories, and build its index, once more.
         assert_eq!(digests, known);

@@ -107,6 +107,7 @@ const PROTOCOLS = {
   morpho_blue: "Morpho Blue",
   maker_vaults: "Maker vaults",
   fluid: "Fluid",
+  euler_v2: "Euler v2",
 };
 
 /** @param {string} name */

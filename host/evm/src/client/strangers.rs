@@ -46,6 +46,9 @@ impl Bounds {
     /// For oracles and rates. The price of a share of a vault adds up the vault's markets, up to 30 of about 60,000.
     pub const ORACLE: Self = Self { gas: 4_000_000, answer: 32 };
 
+    /// For what a vault states of an account: the prices of up to ten collaterals.
+    pub const ACCOUNT: Self = Self { gas: 8_000_000, answer: 64 };
+
     /// The call within these limits; `None` for a balance, which is no contract's.
     fn of(self, call: &Call) -> Option<Bounded> {
         let Call::Contract { to, data } = call else { return None };

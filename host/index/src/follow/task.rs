@@ -1,7 +1,7 @@
 //! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
 //! the newest final block.
 
-use std::{collections::BTreeSet, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use tokio::time::{sleep, timeout};
 
@@ -11,7 +11,6 @@ use super::{
     ranges::Ranges,
 };
 use crate::{Index, config::IndexMode, pauses};
-use assay_domain::Address;
 use assay_evm::{Block, Fault, Span};
 use assay_lending::{Scan, hints};
 
@@ -134,6 +133,6 @@ impl Indexer {
             }
         };
         let is_scoped = *self.is_scoped.get_or_try_init(ask).await?;
-        Ok(if is_scoped { scan.without(&BTreeSet::from([Address::ZERO])) } else { scan })
+        Ok(if is_scoped { scan.of_known_contracts() } else { scan })
     }
 }

@@ -1,9 +1,9 @@
 //! Hints: logs of other contracts that name a wallet and point to a transaction. A market lists them if its own logs do
 //! not name the wallet in every event; the transaction's receipt then shows what happened.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
+use alloy::{primitives::map::HashSet, rpc::types::Log, sol, sol_types::SolEvent};
 use futures::future::{BoxFuture, Shared};
 
 use crate::figures::record::Side;
@@ -19,13 +19,22 @@ pub const TRANSFER: B256 = Transfer::SIGNATURE_HASH;
 /// A kind of log whose transaction must be looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
-    /// The contract that emits it: the market, one of its tokens, or its controller. Zero for any contract.
-    pub contract: Address,
+    /// The contract that emits it: the market, one of its tokens, or its controller.
+    pub contract: Emitter,
     pub topic0: B256,
     pub naming: Naming,
     /// Signatures of the market's own logs. If one of them names the wallet in the same transaction, the receipt is not
     /// read, because that log has the same information.
     pub explained_by: &'static [B256],
+}
+
+/// The contracts whose logs of one kind mean the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Emitter {
+    One(Address),
+    /// Each of these, as every vault of a factory. Hints share the set.
+    Set(Arc<HashSet<Address>>),
+    Any,
 }
 
 /// How a log names the wallet.
@@ -41,8 +50,10 @@ pub enum Naming {
     Balance { topic: usize, side: Side, asset: Address },
     /// In this topic, by another word that identifies the wallet.
     Alias { topic: usize, word: B256, of: Alias },
-    /// In this topic, by any contract: the log is about the contract that emits it.
+    /// In this topic: the log is about the contract that emits it.
     Emitter(usize),
+    /// In this topic, by any of the 256 addresses that share the wallet's first 19 bytes.
+    Accounts(usize),
     /// Not at all: the market's logs with this word in the topic are no events.
     Never { topic: usize, word: B256 },
 }
@@ -67,21 +78,78 @@ pub type AllHints = Arc<[Option<Vec<Hint>>]>;
 /// The hints of every market for one wallet, once looked up.
 pub type Hinted = Shared<BoxFuture<'static, AllHints>>;
 
+/// The words of the 256 addresses that share the first 19 bytes of `wallet`.
+pub(crate) fn accounts(wallet: B256) -> impl Iterator<Item = B256> {
+    (0..=u8::MAX).map(move |number| {
+        let mut account = wallet;
+        account.last_mut().into_iter().for_each(|last| *last = number);
+        account
+    })
+}
+
+impl Emitter {
+    pub(crate) fn has(&self, contract: Address) -> bool {
+        match self {
+            Self::One(one) => *one == contract,
+            Self::Set(set) => set.contains(&contract),
+            Self::Any => true,
+        }
+    }
+
+    /// The contracts by their addresses: none for any contract. Those of a set are in no order.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = Address> {
+        let (one, set) = match self {
+            Self::One(one) => (Some(*one), None),
+            Self::Set(set) => (None, Some(set.iter().copied())),
+            Self::Any => (None, None),
+        };
+        one.into_iter().chain(set.into_iter().flatten())
+    }
+
+    /// The same without `contracts`; `None` if none is left.
+    pub(crate) fn without(&self, contracts: &BTreeSet<Address>) -> Option<Self> {
+        match self {
+            Self::Any => Some(Self::Any),
+            Self::One(one) => (!contracts.contains(one)).then_some(Self::One(*one)),
+            Self::Set(set) if set.iter().any(|one| contracts.contains(one)) => {
+                let left: HashSet<Address> = set.iter().filter(|one| !contracts.contains(*one)).copied().collect();
+                (!left.is_empty()).then(|| Self::Set(Arc::new(left)))
+            }
+            Self::Set(set) => Some(Self::Set(set.clone())),
+        }
+    }
+}
+
+impl From<Address> for Emitter {
+    fn from(contract: Address) -> Self {
+        Self::One(contract)
+    }
+}
+
 impl Hint {
     /// Whether the hint belongs to one wallet instead of all.
     pub(crate) fn is_alias(&self) -> bool {
-        matches!(self.naming, Naming::Alias { .. })
+        matches!(self.naming, Naming::Alias { .. } | Naming::Accounts(_))
+    }
+
+    /// The words other than the wallet's own that identify `wallet` in the logs.
+    pub(crate) fn aliases(&self, wallet: B256) -> Vec<B256> {
+        match self.naming {
+            Naming::Alias { word, .. } => vec![word],
+            Naming::Accounts(_) => accounts(wallet).filter(|account| *account != wallet).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether any contract may emit the log.
     pub(crate) fn is_of_any(&self) -> bool {
-        matches!(self.naming, Naming::Emitter(_))
+        self.contract == Emitter::Any
     }
 
     pub(crate) fn is(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         // A pool has dozens of hints and a long history many logs, so the most selective comparison comes first.
-        if (log.address() != self.contract && !self.is_of_any()) || topics.first() != Some(&self.topic0) {
+        if !self.contract.has(log.address()) || topics.first() != Some(&self.topic0) {
             return false;
         }
         match self.naming {
@@ -89,6 +157,7 @@ impl Hint {
                 topics.get(topic) == Some(&wallet)
             }
             Naming::Never { .. } => false,
+            Naming::Accounts(topic) => topics.get(topic).is_some_and(|word| word.get(..31) == wallet.get(..31)),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
             Naming::With(peer) => {

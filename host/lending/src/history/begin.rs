@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use crate::{
     figures::{
-        hints::{AllHints, Hint, Naming},
+        hints::{AllHints, Hint},
         indexed::{Entry, Indexed, IndexedMarket, What},
     },
     history::{
@@ -47,7 +47,7 @@ impl Reader {
         doubted: &[usize],
     ) -> Result<Vec<Option<SettledHistory>>, Fault> {
         let (mut found, mut serving) = (Extract::default(), vec![None; self.markets.len()]);
-        let of_words = self.of_words(hints, indexed).await;
+        let of_words = self.of_words(wallet, hints, indexed).await;
         let markets = self.markets.iter().zip(hints.iter()).zip(records.iter_mut()).zip(&mut serving);
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
@@ -71,9 +71,9 @@ impl Reader {
     }
 
     /// The index's history of each word that identifies a wallet by its `hints`, through the same block as `indexed`.
-    async fn of_words(&self, hints: &AllHints, indexed: &Indexed) -> Vec<(B256, Indexed)> {
+    async fn of_words(&self, wallet: Address, hints: &AllHints, indexed: &Indexed) -> Vec<(B256, Indexed)> {
         let Some(index) = &self.index else { return Vec::new() };
-        let words: BTreeSet<B256> = hints.iter().flatten().flatten().filter_map(alias).collect();
+        let words = words(wallet, hints.iter().flatten().flatten());
         let read = words.into_iter().map(|word| async move {
             let found = index.history(Address::from_word(word), indexed.through).await?;
             Some((word, found)).filter(|(_, found)| (found.through, found.hash) == (indexed.through, indexed.hash))
@@ -87,12 +87,9 @@ impl Reader {
     }
 }
 
-/// The word in a hint that identifies a wallet.
-fn alias(hint: &Hint) -> Option<B256> {
-    match hint.naming {
-        Naming::Alias { word, .. } => Some(word),
-        _ => None,
-    }
+/// The words in `hints` that identify `wallet`.
+fn words<'a>(wallet: Address, hints: impl Iterator<Item = &'a Hint>) -> BTreeSet<B256> {
+    hints.flat_map(|hint| hint.aliases(wallet.into_word())).collect()
 }
 
 /// The entries of a wallet and its aliases in `market`; `None` if one of them is not known.
@@ -104,7 +101,7 @@ fn entries_of(
     hints: &[Hint],
 ) -> Option<Vec<Entry>> {
     let mut parts = vec![(wallet.into_word(), part_of(indexed, market, hints)?.entries.as_slice())];
-    for word in hints.iter().filter_map(alias).collect::<BTreeSet<_>>() {
+    for word in words(wallet, hints.iter()) {
         let (_, indexed) = of_words.iter().find(|(known, _)| *known == word)?;
         parts.push((word, &part_of(indexed, market, hints)?.entries));
     }

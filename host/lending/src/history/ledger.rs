@@ -256,6 +256,7 @@ mod tests {
             dialect: None,
             chainlog: None,
             lending_factory: None,
+            evc: None,
         };
         let markets = [Market::new(config)];
         let mut tally = EventTally::of(EventCounts::ZERO);

@@ -7,7 +7,7 @@
 //! and one more with Compound v2 and with Maker, for the logs in which any contract names a new owner.
 //!
 //! Continuing a history takes two queries, or three with Morpho Blue, where the third topic names the owner in most
-//! events. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
+//! events, and with Euler v2, where it does in withdrawals. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
 //! aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
 //! that one, so its receipt is read, which has the liquidation. A first read also queries the third topic, to avoid
 //! depending on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
@@ -15,10 +15,11 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use alloy::rpc::types::Log;
+use alloy::{primitives::map::HashSet, rpc::types::Log};
 
 use crate::{
-    figures::hints::{Alias, AllHints, Naming, TRANSFER},
+    figures::hints::{Alias, AllHints, Emitter, Naming, TRANSFER, accounts},
+    limits,
     market::Market,
 };
 use assay_domain::{Address, B256};
@@ -55,22 +56,20 @@ impl Plan {
     }
 
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
-        let mut by_topic = BTreeMap::<usize, LogQuery>::new();
-        // Looks for `word` in one of `topics`, or in either with `peer` in the other, in logs of `contract` or any.
+        let mut by_topic = BTreeMap::<usize, Asked>::new();
+        // Looks for `word` in one of `topics`, or in either with `peer` in the other, in logs of `contract`.
         let mut ask =
-            |contract: Option<Address>, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
+            |contract: &Emitter, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
                 // Every mint and burn names the zero address, which has no position.
                 if wallet.is_zero() && topic0 == TRANSFER {
                     return;
                 }
                 let alone = peer.is_none();
                 for topic in topics {
-                    let key = if contract.is_some() { topic } else { ANY };
+                    let key = if *contract == Emitter::Any { ANY } else { topic };
                     let query = by_topic.entry(if alone { key } else { BOTH }).or_default();
-                    contract.into_iter().for_each(|contract| add(&mut query.addresses, contract));
-                    query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
-                    let named = query.topics.get_mut(topic).into_iter();
-                    named.for_each(|list| std::iter::once(word).chain(peer).for_each(|word| add(list, word)));
+                    query.ask(contract, topic0);
+                    std::iter::once(word).chain(peer).for_each(|word| query.name(topic, word));
                 }
             };
         for (market, hints) in markets.iter().zip(hints.iter()) {
@@ -78,7 +77,8 @@ impl Plan {
             for signature in market.protocol.profile().signatures {
                 if signature.wallet_at != RARE || !tail || hints.is_empty() {
                     let topics = signature.wallet_at..=signature.wallet_at;
-                    ask(Some(market.config.address), signature.topic0, topics, wallet.into_word(), None);
+                    let contract = Emitter::One(market.config.address);
+                    ask(&contract, signature.topic0, topics, wallet.into_word(), None);
                 }
             }
             for hint in hints {
@@ -92,15 +92,21 @@ impl Plan {
                         (topic..=topic, own, None)
                     }
                     Naming::Never { .. } => continue,
+                    Naming::Accounts(topic) => {
+                        for account in accounts(own) {
+                            ask(&hint.contract, hint.topic0, topic..=topic, account, None);
+                        }
+                        continue;
+                    }
                     Naming::With(peer) => (1..=2, own, Some(peer).filter(|_| !tail)),
                     Naming::Holder(_) => (1..=2, own, None),
                     Naming::Alias { topic, word, .. } => (topic..=topic, word, None),
                 };
-                let contract = Some(hint.contract).filter(|_| !hint.is_of_any());
-                ask(contract, hint.topic0, topics, word, peer);
+                ask(&hint.contract, hint.topic0, topics, word, peer);
             }
         }
-        Self { wallet, is_tail: tail, is_doubted: false, queries: by_topic.into_values().collect(), hints }
+        let queries = by_topic.into_values().flat_map(Asked::queries).collect();
+        Self { wallet, is_tail: tail, is_doubted: false, queries, hints }
     }
 
     /// Whether `log`, in a receipt, counts: it is one of a market with hints, or matches a hint.
@@ -116,14 +122,45 @@ impl Plan {
     }
 }
 
-pub(crate) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
+/// A query while it grows.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    query: LogQuery,
+    /// Its addresses, of which there may be thousands.
+    known: HashSet<Address>,
+}
+
+impl Asked {
+    /// Adds the logs of `contract` with the signature `topic0`.
+    pub(crate) fn ask(&mut self, contract: &Emitter, topic0: B256) {
+        let start = self.query.addresses.len();
+        self.query.addresses.extend(contract.addresses().filter(|address| self.known.insert(*address)));
+        // A set has no order, and the same question is always asked in the same words.
+        self.query.addresses.split_at_mut(start).1.sort_unstable();
+        self.name(0, topic0);
+    }
+
+    /// Adds a value of a topic.
+    pub(crate) fn name(&mut self, topic: usize, word: B256) {
+        let list = self.query.topics.get_mut(topic).into_iter();
+        list.filter(|list| !list.contains(&word)).for_each(|list| list.push(word));
+    }
+
+    /// The query, in parts if it names more contracts than endpoints allow; none if nothing was asked.
+    pub(crate) fn queries(self) -> Vec<LogQuery> {
+        let query = self.query;
+        if query.addresses.len() <= limits::QUERY_ADDRESSES {
+            return if query == LogQuery::default() { Vec::new() } else { vec![query] };
+        }
+        let parts = query.addresses.chunks(limits::QUERY_ADDRESSES);
+        parts.map(|part| LogQuery { addresses: part.to_vec(), topics: query.topics.clone() }).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::figures::hints::Hint;
     use assay_domain::Protocol;
@@ -138,7 +175,11 @@ mod tests {
     }
 
     fn hint(contract: u8, naming: Naming) -> Hint {
-        Hint { contract: Address::repeat_byte(contract), topic0: TRANSFER, naming, explained_by: &[] }
+        Hint { contract: Address::repeat_byte(contract).into(), topic0: TRANSFER, naming, explained_by: &[] }
+    }
+
+    fn of_any(naming: Naming) -> Hint {
+        Hint { contract: Emitter::Any, ..hint(0, naming) }
     }
 
     #[test]
@@ -174,9 +215,26 @@ mod tests {
     #[test]
     fn logs_of_any_contract_are_a_query_without_addresses() {
         let pool = Market::sample(Protocol::LenderAV3, 1);
-        let hints = vec![hint(0, Naming::Emitter(1)), hint(0, Naming::At(2))];
+        let hints = vec![of_any(Naming::Emitter(1)), hint(9, Naming::At(2))];
         let expected = [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([1, 0, 0, 1], 1), ([1, 1, 0, 0], 0)];
         assert_eq!(asked(&[pool], hints, WALLET), expected, "only where the contract is not known");
+    }
+
+    #[test]
+    fn a_set_of_contracts_rides_in_the_same_queries_until_there_are_too_many() {
+        let pool = Market::sample(Protocol::LenderAV3, 1);
+        let of_set = |contracts: u64, naming| {
+            let set = (1..=contracts).map(|n| Address::left_padding_from(&n.to_be_bytes())).collect();
+            Hint { contract: Emitter::Set(Arc::new(set)), ..hint(0, naming) }
+        };
+        let both = |contracts| vec![of_set(contracts, Naming::At(2)), of_set(contracts, Naming::At(3))];
+        let few = [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 31), ([2, 0, 0, 1], 31)];
+        assert_eq!(asked(std::slice::from_ref(&pool), both(30), WALLET), few);
+        let many = [1_000, 501].into_iter();
+        let parts = |topics| many.clone().map(move |addresses| (topics, addresses));
+        let many: Vec<_> =
+            [([1, 1, 0, 0], 1)].into_iter().chain(parts([6, 0, 1, 0])).chain(parts([2, 0, 0, 1])).collect();
+        assert_eq!(asked(&[pool], both(1_500), WALLET), many);
     }
 
     #[test]

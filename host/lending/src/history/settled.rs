@@ -132,6 +132,7 @@ mod tests {
             (MarketConfig { from_block: 150, ..own.clone() }, false),
             (MarketConfig { dialect: Some(Dialect::Venus), ..own.clone() }, false),
             (MarketConfig { chainlog: Some(wallet), ..own.clone() }, false),
+            (MarketConfig { evc: Some(wallet), ..own.clone() }, false),
             // Other signatures.
             (market(Protocol::LenderBV3), false),
         ] {

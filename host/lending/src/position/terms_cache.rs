@@ -242,6 +242,7 @@ mod tests {
             dialect: None,
             chainlog: None,
             lending_factory: None,
+            evc: None,
         };
         let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });
         let cache = TermsCache::default();

@@ -3,6 +3,7 @@
 pub(crate) mod aave;
 pub(crate) mod comet;
 pub(crate) mod ctoken;
+pub(crate) mod euler;
 pub(crate) mod fluid;
 mod held;
 pub(crate) mod maker;
@@ -286,7 +287,7 @@ pub trait LendingTerms: Debug + Send + Sync {
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool;
 
     /// The balances that changed at least once, by the answers to [`traces`](Self::traces), with a log for each change.
-    fn touched(&self, _answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, _answers: &[Option<Bytes>], _wallet: Address) -> Vec<(Side, Asset)> {
         Vec::new()
     }
 

@@ -26,6 +26,8 @@ sol! {
     struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     function feeRecipient() external view returns (address recipient);
     function idToMarketParams(bytes32 id) external view returns (MarketParams params);
+    function getProxyListLength() external view returns (uint256 number);
+    function getAccountOwner(address account) external view returns (address owner);
     function getAddress(bytes32 key) external view returns (address contractAddress);
     function totalVaults() external view returns (uint256 count);
     function allTokens() external view returns (address[] tokens);
@@ -49,6 +51,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::MorphoBlue => morpho(client, market.address, head).await?,
         Protocol::MakerVaults => maker(client, market, head).await?,
         Protocol::Fluid => fluid(client, market, head).await?,
+        Protocol::EulerV2 => euler(client, market, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!(
@@ -134,6 +137,19 @@ async fn fluid(client: &Client, market: &MarketConfig, head: Block) -> Result<Ve
     }
     if ask(client, lending, &allTokensCall {}, head).await?.is_none() {
         problems.push(format!("lending_factory {lending} does not answer allTokens"));
+    }
+    Ok(problems)
+}
+
+async fn euler(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let connector = market.evc.unwrap_or_default();
+    let mut problems = Vec::new();
+    if ask(client, market.address, &getProxyListLengthCall {}, head).await?.is_none() {
+        problems.push("does not answer getProxyListLength like the factory of euler_v2".into());
+    }
+    let owner = getAccountOwnerCall { account: Address::ZERO };
+    if ask(client, connector, &owner, head).await?.is_none() {
+        problems.push(format!("evc {connector} does not answer getAccountOwner like a vault connector"));
     }
     Ok(problems)
 }

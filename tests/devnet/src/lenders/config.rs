@@ -26,6 +26,8 @@ pub struct Setup {
     pub chainlog: Option<Address>,
     /// Of the market of `fluid`.
     pub lending_factory: Option<Address>,
+    /// Of the market of `euler_v2`.
+    pub evc: Option<Address>,
 }
 
 impl Setup {
@@ -60,6 +62,9 @@ impl Setup {
             }
             if let Some(factory) = self.lending_factory.filter(|_| *protocol == "fluid") {
                 let _ = writeln!(toml, "lending_factory = \"{factory}\"");
+            }
+            if let Some(evc) = self.evc.filter(|_| *protocol == "euler_v2") {
+                let _ = writeln!(toml, "evc = \"{evc}\"");
             }
         }
         toml

@@ -7,6 +7,7 @@ pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
+pub mod euler;
 pub mod fluid;
 pub mod maker;
 pub mod morpho;
@@ -222,6 +223,18 @@ impl Small {
             block["timestamp"].as_str().and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok());
         let time = time.ok_or_else(|| Error::Rpc("a block without time".to_owned()))?;
         Ok((time, receipts.into_iter().flat_map(|receipt| receipt.logs).collect()))
+    }
+
+    /// Time and logs of every block, by its number.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn blocks(&self) -> Result<Vec<(u64, Vec<Log>)>, Error> {
+        let mut blocks = Vec::new();
+        for number in 0..=self.head {
+            blocks.push(self.block(number).await?);
+        }
+        Ok(blocks)
     }
 }
 

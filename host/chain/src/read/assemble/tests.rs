@@ -103,6 +103,7 @@ fn config() -> ChainConfig {
         dialect: None,
         chainlog: None,
         lending_factory: None,
+        evc: None,
     };
     ChainConfig {
         id: 1,

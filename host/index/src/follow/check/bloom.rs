@@ -1,7 +1,7 @@
 //! The blooms in block headers. A bloom with a contract and a signature means that the block may have such a log; one
 //! without them proves that it has none.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use alloy::{
     primitives::{Bloom, BloomInput},
@@ -10,7 +10,7 @@ use alloy::{
 use serde::Deserialize;
 
 use crate::follow::indexer::Indexer;
-use assay_domain::B256;
+use assay_domain::{Address, B256};
 use assay_evm::{Fault, Span, client::ask_block};
 use assay_lending::{Mark, Scan};
 
@@ -51,11 +51,14 @@ impl Indexer {
 /// Whether the block of `bloom` may have a log of one of `marks` of which there is none in `logs`.
 fn may_lack(bloom: &Bloom, marks: &HashSet<Mark>, logs: &[&Log]) -> bool {
     let has = |bytes: &[u8]| bloom.contains_input(BloomInput::Raw(bytes));
-    let may_have = |mark: &&Mark| {
-        let peer = mark.peer.is_none_or(|peer| has(peer.as_slice()));
-        has(mark.contract.as_slice()) && has(mark.topic0.as_slice()) && peer
+    // A contract has many marks, and a factory thousands of contracts: each is hashed once.
+    let mut emits = HashMap::<Address, bool>::new();
+    let mut may_have = |mark: &&Mark| {
+        *emits.entry(mark.contract).or_insert_with(|| has(mark.contract.as_slice()))
+            && has(mark.topic0.as_slice())
+            && mark.peer.is_none_or(|peer| has(peer.as_slice()))
     };
-    marks.iter().filter(may_have).any(|mark| !logs.iter().any(|log| mark.is_of(log)))
+    marks.iter().filter(|mark| may_have(mark)).any(|mark| !logs.iter().any(|log| mark.is_of(log)))
 }
 
 #[cfg(test)]

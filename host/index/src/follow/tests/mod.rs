@@ -62,6 +62,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         dialect: None,
         chainlog: None,
         lending_factory: None,
+        evc: None,
     };
     let markets: Arc<[Market]> = [Market::new(config)].into();
     let (client, state) = (client(nodes), FollowState::new(1));

@@ -45,7 +45,7 @@ impl Pass<'_> {
     /// The contracts with such logs.
     fn naming_contracts(&self) -> HashSet<Address> {
         let contracts = |(market, hints): (&Market, &[Hint])| {
-            let of_hints = hints.iter().filter(|hint| !hint.is_alias()).map(|hint| hint.contract);
+            let of_hints = hints.iter().filter(|hint| !hint.is_alias()).flat_map(|hint| hint.contract.addresses());
             of_hints.chain([market.config.address]).collect::<Vec<_>>()
         };
         self.naming_markets().flat_map(contracts).collect()

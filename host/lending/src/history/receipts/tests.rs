@@ -52,12 +52,13 @@ fn markets(number: usize) -> Vec<Market> {
         dialect: None,
         chainlog: None,
         lending_factory: None,
+        evc: None,
     };
     vec![Market::new(config); number]
 }
 
 fn plan(markets: &[Market], naming: Naming, explained_by: &'static [B256]) -> Plan {
-    let hint = Hint { contract: TOKEN, topic0: TRANSFER, naming, explained_by };
+    let hint = Hint { contract: TOKEN.into(), topic0: TRANSFER, naming, explained_by };
     Plan::new(markets, markets.iter().map(|_| Some(vec![hint.clone()])).collect(), WALLET)
 }
 

@@ -37,9 +37,9 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> HashSet<Mark> {
         let own = signatures.chain(market.protocol.profile().in_receipts.iter().copied());
         marks.extend(own.map(|topic0| Mark { contract, topic0, peer: None }));
         // A block's bloom tells nothing of a log whose contract is unknown.
-        marks.extend(hints.iter().filter(|hint| !hint.is_of_any()).map(|hint| {
+        marks.extend(hints.iter().flat_map(|hint| {
             let peer = if let Naming::With(peer) = hint.naming { Some(peer) } else { None };
-            Mark { contract: hint.contract, topic0: hint.topic0, peer }
+            hint.contract.addresses().map(move |contract| Mark { contract, topic0: hint.topic0, peer })
         }));
     }
     marks

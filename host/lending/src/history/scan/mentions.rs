@@ -42,11 +42,9 @@ impl MentionRoles {
                 roles.add(market.config.address, signature.topic0, role);
             }
             for hint in hints {
-                roles.add(
-                    hint.contract,
-                    hint.topic0,
-                    MentionRole { market: index, is_hint: true, naming: hint.naming },
-                );
+                let role = MentionRole { market: index, is_hint: true, naming: hint.naming };
+                let any = hint.is_of_any().then_some(Address::ZERO);
+                any.into_iter().chain(hint.contract.addresses()).for_each(|one| roles.add(one, hint.topic0, role));
             }
         }
         roles
@@ -80,7 +78,7 @@ fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     match naming {
         Naming::At(at) | Naming::Balance { topic: at, .. } | Naming::Emitter(at) => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
-        Naming::Alias { .. } | Naming::Never { .. } => [None, None],
+        Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
             (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
             _ => [None, None],

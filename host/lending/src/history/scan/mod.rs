@@ -17,7 +17,7 @@ use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     figures::{
-        hints::{AllHints, Hint},
+        hints::{AllHints, Emitter, Hint},
         indexed::Entry,
     },
     history::{
@@ -70,13 +70,22 @@ impl Scan {
     /// The same without the hints of these `contracts`.
     #[must_use]
     pub fn without(&self, contracts: &BTreeSet<Address>) -> Self {
-        let others =
-            |hints: &Vec<Hint>| hints.iter().filter(|hint| !contracts.contains(&hint.contract)).cloned().collect();
+        let other = |hint: &Hint| Some(Hint { contract: hint.contract.without(contracts)?, ..hint.clone() });
+        let others = |hints: &Vec<Hint>| hints.iter().filter_map(other).collect();
         let hints = self.hints.iter().map(|hints| hints.as_ref().map(others)).collect();
         Self::new(self.markets.clone(), hints)
     }
 
-    /// The queries that together find every log, over any span of blocks: at most four.
+    /// The same without the hints of logs that any contract may emit.
+    #[must_use]
+    pub fn of_known_contracts(&self) -> Self {
+        let known = |hints: &Vec<Hint>| hints.iter().filter(|hint| !hint.is_of_any()).cloned().collect();
+        let hints = self.hints.iter().map(|hints| hints.as_ref().map(known)).collect();
+        Self::new(self.markets.clone(), hints)
+    }
+
+    /// The queries that together find every log, over any span of blocks: at most four, and more if there are
+    /// more contracts than a query may name.
     pub fn queries(&self) -> &[LogQuery] {
         &self.queries
     }
@@ -104,14 +113,18 @@ impl Scan {
 
     /// The contracts other than markets whose logs are read.
     pub fn hint_contracts(&self) -> BTreeSet<Address> {
-        let contracts = self.hints.iter().flatten().flatten().map(|hint| hint.contract);
+        let contracts = self.hints.iter().flatten().flatten().flat_map(|hint| hint.contract.addresses());
         contracts.filter(|contract| Self::is_wallet(&self.markets, *contract)).collect()
     }
 
     /// The blocks of `logs` that may have an event and whose time the endpoint did not return.
     pub fn untimed(&self, logs: &[Log]) -> BTreeSet<u64> {
         let markets: HashSet<Address> = self.markets.iter().map(|market| market.config.address).collect();
-        let untimed = |log: &&Log| log.block_timestamp.unwrap_or_default() == 0 && markets.contains(&log.address());
+        let hints = self.hints.iter().flatten().flatten();
+        let sets: Vec<&Emitter> =
+            hints.map(|hint| &hint.contract).filter(|one| matches!(one, Emitter::Set(_))).collect();
+        let of_event = |log: &&Log| markets.contains(&log.address()) || sets.iter().any(|set| set.has(log.address()));
+        let untimed = |log: &&Log| log.block_timestamp.unwrap_or_default() == 0 && of_event(log);
         logs.iter().filter(untimed).filter_map(|log| log.block_number).collect()
     }
 
@@ -193,8 +206,13 @@ fn of<'l>(mentions: &[Mention], is_hint: bool, logs: &'l [Log]) -> Vec<&'l Log> 
 /// A digest of the queries for `market` that its `hints` make for all wallets.
 pub(crate) fn asked(market: &Market, hints: &[Hint]) -> B256 {
     let of_all = hints.iter().filter(|hint| !hint.is_alias());
-    let mut parts: Vec<String> =
-        of_all.map(|hint| format!("{:#x} {:#x} {:?}", hint.contract, hint.topic0, hint.naming)).collect();
+    // Each contract of a set is a part, so a set that grew differs only in what is new.
+    let of_contract = |hint: &Hint, contract| format!("{contract:#x} {:#x} {:?}", hint.topic0, hint.naming);
+    let of_hint = |hint: &Hint| {
+        let any = hint.is_of_any().then_some(Address::ZERO);
+        any.into_iter().chain(hint.contract.addresses()).map(|one| of_contract(hint, one)).collect::<Vec<_>>()
+    };
+    let mut parts: Vec<String> = of_all.flat_map(of_hint).collect();
     parts.sort_unstable();
     let protocol = &market.config.protocol;
     let profile = market.protocol.profile();

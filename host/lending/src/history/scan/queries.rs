@@ -3,40 +3,36 @@
 //! contract.
 
 use crate::{
-    figures::hints::{AllHints, Naming},
-    history::plan::add,
+    figures::hints::{AllHints, Emitter, Naming},
+    history::plan::Asked,
     market::Market,
 };
-use assay_domain::{Address, B256};
 use assay_evm::logs::LogQuery;
 
 pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
-    let [mut all, mut from, mut to, mut any] = std::array::from_fn(|_| LogQuery::default());
+    let [mut all, mut from, mut to, mut any] = std::array::from_fn(|_| Asked::default());
     for (market, hints) in markets.iter().zip(hints.iter()) {
         let Some(hints) = hints else { continue };
         let signatures = market.protocol.profile().signatures.iter().map(|signature| &signature.topic0);
         for topic0 in signatures.chain(market.protocol.profile().in_receipts) {
-            ask(&mut all, market.config.address, *topic0);
+            all.ask(&Emitter::One(market.config.address), *topic0);
         }
         for hint in hints {
             match hint.naming {
-                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } => ask(&mut all, hint.contract, hint.topic0),
-                Naming::Emitter(_) => any.topics.first_mut().into_iter().for_each(|list| add(list, hint.topic0)),
                 // Its word is read like a wallet.
-                Naming::Alias { .. } | Naming::Never { .. } => {}
+                Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => {}
+                _ if hint.is_of_any() => any.ask(&hint.contract, hint.topic0),
+                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } | Naming::Emitter(_) => {
+                    all.ask(&hint.contract, hint.topic0);
+                }
                 Naming::With(peer) => {
                     for (query, topic) in [(&mut from, 1), (&mut to, 2)] {
-                        ask(query, hint.contract, hint.topic0);
-                        query.topics.get_mut(topic).into_iter().for_each(|peers| add(peers, peer));
+                        query.ask(&hint.contract, hint.topic0);
+                        query.name(topic, peer);
                     }
                 }
             }
         }
     }
-    [all, from, to, any].into_iter().filter(|query| *query != LogQuery::default()).collect()
-}
-
-fn ask(query: &mut LogQuery, contract: Address, topic0: B256) {
-    add(&mut query.addresses, contract);
-    query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
+    [all, from, to, any].into_iter().flat_map(Asked::queries).collect()
 }

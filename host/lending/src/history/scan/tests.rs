@@ -16,7 +16,7 @@ use crate::{
 use assay_domain::Protocol;
 use assay_evm::{Span, logs::answers};
 
-const PROTOCOLS: [Protocol; 8] = [
+const PROTOCOLS: [Protocol; 9] = [
     Protocol::LenderAV2,
     Protocol::LenderAV3,
     Protocol::LenderBV2,
@@ -25,6 +25,7 @@ const PROTOCOLS: [Protocol; 8] = [
     Protocol::MorphoBlue,
     Protocol::MakerVaults,
     Protocol::Fluid,
+    Protocol::EulerV2,
 ];
 const SPAN: Span = Span { from: 100, to: 110 };
 
@@ -42,13 +43,15 @@ fn markets() -> Arc<[Market]> {
         dialect: None,
         chainlog: None,
         lending_factory: None,
+        evc: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
 }
 
 /// For each pool an aToken and its asset; for each cToken its own transfers, its token's, and its Comptroller's logs.
 fn hints(markets: &[Market]) -> AllHints {
-    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
+    let hint =
+        |contract: Address, topic0, naming| Hint { contract: contract.into(), topic0, naming, explained_by: &[] };
     let of = |market: &Market| {
         let at = market.config.address;
         match market.config.protocol {
@@ -66,6 +69,16 @@ fn hints(markets: &[Market]) -> AllHints {
                 .map(|(topic0, topic)| hint(address(0x31), topic0, Naming::At(topic)))
                 .into(),
             Protocol::Fluid => [1, 2].map(|topic| hint(address(0x23), TRANSFER, Naming::At(topic))).into(),
+            Protocol::EulerV2 => {
+                let vaults = Emitter::Set(Arc::new([address(0x41), address(0x42)].into_iter().collect()));
+                let hint = |topic0, topic| Hint {
+                    contract: vaults.clone(),
+                    topic0,
+                    naming: Naming::At(topic),
+                    explained_by: &[],
+                };
+                vec![hint(TRANSFER, 1), hint(TRANSFER, 2), hint(borrowed(), 1), hint(repaid(), 1)]
+            }
         }
     };
     markets.iter().map(|market| Some(of(market))).collect()
@@ -73,6 +86,14 @@ fn hints(markets: &[Market]) -> AllHints {
 
 fn distributed() -> B256 {
     keccak256("DistributedBorrowerComp(address,address,uint256,uint256)")
+}
+
+fn borrowed() -> B256 {
+    keccak256("Borrow(address,uint256)")
+}
+
+fn repaid() -> B256 {
+    keccak256("Repay(address,uint256)")
 }
 
 fn new_vault() -> B256 {
@@ -189,7 +210,7 @@ fn all_markets_are_three_queries() {
     let scan = Scan::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
     let [all, from, to] = scan.queries() else { panic!("{:?}", scan.queries()) };
-    assert_eq!((all.addresses.len(), shape(from), shape(to)), (13, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
+    assert_eq!((all.addresses.len(), shape(from), shape(to)), (15, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Scan::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [7, 0, 0, 0])]);
@@ -207,6 +228,27 @@ fn other_hints_are_another_question() {
     assert_ne!(one.asked(0), other.asked(0));
     assert_eq!((one.asked(1), one.asked(2)), (other.asked(1), other.asked(2)));
     assert!(one.reads(4) && !other.reads(4) && other.asked(4).is_none());
+}
+
+#[test]
+fn a_set_that_grew_asks_the_same_without_what_is_new() {
+    let markets = markets();
+    let of = |bytes: &[u8]| {
+        let contracts = Arc::new(bytes.iter().map(|byte| Address::repeat_byte(*byte)).collect());
+        let hint =
+            Hint { contract: Emitter::Set(contracts), topic0: TRANSFER, naming: Naming::At(1), explained_by: &[] };
+        let mut all = hints(&markets).to_vec();
+        all[4] = Some(vec![hint]);
+        Scan::new(markets.clone(), all.into())
+    };
+    let (old, new) = (of(&[0x41, 0x42]), of(&[0x42, 0x43, 0x41, 0x44]));
+    assert_ne!(old.asked(4), new.asked(4));
+    let added: BTreeSet<Address> = new.hint_contracts().difference(&old.hint_contracts()).copied().collect();
+    assert_eq!(added, BTreeSet::from([0x43, 0x44].map(Address::repeat_byte)));
+    let without = new.without(&added);
+    assert_eq!((without.asked(4), without.marks()), (old.asked(4), old.marks()));
+    assert_eq!(without.queries(), old.queries());
+    assert!(new.without(&new.hint_contracts()).hint_contracts().is_empty());
 }
 
 #[test]

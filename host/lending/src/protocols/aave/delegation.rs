@@ -45,7 +45,7 @@ pub(super) struct Credit {
 /// The logs of the debt token of a reserve about credit: allowances, and mints for another address.
 pub(super) fn hints(version: Version, debt: Address) -> Vec<Hint> {
     let mint = if version == Version::V3 { MINT } else { MINT_DEBT_V2 };
-    let hint = |(topic0, topic)| Hint { contract: debt, topic0, naming: Naming::At(topic), explained_by: &[] };
+    let hint = |(topic0, topic)| Hint { contract: debt.into(), topic0, naming: Naming::At(topic), explained_by: &[] };
     let hints = [(ALLOWED, 1), (ALLOWED, 2), (mint, 1)].map(hint);
     hints.into_iter().filter(|_| !debt.is_zero()).collect()
 }
@@ -62,7 +62,7 @@ pub(super) fn is_apart(hint: &Hint, log: &Log, wallet: B256) -> bool {
 /// The credit in `logs`, each log that draws with its amount.
 pub(super) fn moves<'a>(logs: &[&'a Log], listed: &[Hint], wallet: B256) -> Vec<(Move, &'a Log)> {
     // An aToken logs the mint of a supply for another address in the same way.
-    let is_debt = |token: Address| listed.iter().any(|hint| hint.topic0 == ALLOWED && hint.contract == token);
+    let is_debt = |token: Address| listed.iter().any(|hint| hint.topic0 == ALLOWED && hint.contract.has(token));
     let moved = |log: &Log| {
         let [topic0, from, to, ..] = *log.topics() else { return None };
         let (owner, delegate, amount) = match topic0 {

@@ -33,7 +33,7 @@ const BURN: B256 = token::Burn::SIGNATURE_HASH;
 /// The logs of a reserve's token of debt at a fixed rate.
 pub(super) fn hints(asset: Address, token: Address) -> impl Iterator<Item = Hint> {
     let naming = move |topic0| Some(Naming::Balance { topic: holder_at(topic0)?, side: Side::Debt, asset });
-    let hint = move |topic0| Some(Hint { contract: token, topic0, naming: naming(topic0)?, explained_by: &[] });
+    let hint = move |topic0| Some(Hint { contract: token.into(), topic0, naming: naming(topic0)?, explained_by: &[] });
     [MINT, BURN].into_iter().filter_map(hint)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn holder_at(topic0: B256) -> Option<usize> {
 pub(super) fn moves<'a>(evidence: &Evidence<'a>) -> Vec<(Move, &'a Log)> {
     let moved = |log: &Log| {
         let topic0 = log.topic0().filter(|topic0| [MINT, BURN].contains(topic0))?;
-        let is_it = |hint: &&Hint| hint.contract == log.address() && hint.topic0 == *topic0;
+        let is_it = |hint: &&Hint| hint.contract.has(log.address()) && hint.topic0 == *topic0;
         let Naming::Balance { asset, .. } = evidence.listed.iter().find(is_it)?.naming else { return None };
         let amount = changed(log, asset, &evidence.own)?;
         Some(Move { side: Side::Debt, asset: Asset::Fixed(asset), amount, fixed_rate: true })

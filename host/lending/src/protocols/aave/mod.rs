@@ -117,9 +117,11 @@ impl LendingProtocol for Aave {
                 is_paired(Token { address: log.address(), side, asset }, wallet, own, hinting)
             }
             Naming::At(_) => hint.is_explained_by(own) || delegation::is_apart(hint, log, wallet),
-            Naming::With(_) | Naming::Alias { .. } | Naming::Emitter(_) | Naming::Never { .. } => {
-                hint.is_explained_by(own)
-            }
+            Naming::With(_)
+            | Naming::Alias { .. }
+            | Naming::Accounts(_)
+            | Naming::Emitter(_)
+            | Naming::Never { .. } => hint.is_explained_by(own),
         }
     }
 

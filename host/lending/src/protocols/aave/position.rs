@@ -86,7 +86,7 @@ impl LendingTerms for PoolTerms {
     }
 
     /// Empty for v2, in which a claim of rewards leaves a trace too.
-    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
         let is_touched = |answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero());
         let touched = self.tokens().zip(answers).filter(|(_, answer)| is_touched(answer));
         let shown = touched.filter(|((_, side, reserve), _)| scaled::is_shown(*side, reserve.asset));
@@ -156,7 +156,7 @@ impl LendingTerms for PoolTerms {
     /// Transfers of each aToken, whose holder owns the supply, and changes of the stored balances.
     fn hints(&self) -> Vec<Hint> {
         let transfers = |reserve: &Reserve| Hint {
-            contract: reserve.token,
+            contract: reserve.token.into(),
             topic0: TRANSFER,
             naming: Naming::Holder(reserve.asset),
             explained_by: &[],

@@ -79,7 +79,8 @@ pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Add
         (Version::V2, Side::Debt) => [MINT_DEBT_V2, BURN_DEBT_V2],
         (Version::V2, _) => [MINT_SUPPLY_V2, BURN_SUPPLY_V2],
     };
-    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
+    let hint =
+        |contract: Address, topic0, naming| Hint { contract: contract.into(), topic0, naming, explained_by: &[] };
     let of_token = |(side, contract): (Side, Address)| {
         let topics = changes(side).into_iter().filter_map(|topic0| Some((topic0, holder_at(topic0)?)));
         topics.map(move |(topic0, topic)| hint(contract, topic0, Naming::Balance { topic, side, asset }))

@@ -128,7 +128,7 @@ fn key(log: &Log, reserve: Option<&B256>) -> ReserveKey {
 /// The asset that the transferred aTokens represent; `None` if the log is not a transfer of aTokens.
 fn asset(log: &Log, listed: &[Hint]) -> Option<Address> {
     let is_transfer = log.topic0() == Some(&TRANSFER);
-    let mut own = listed.iter().filter(|hint| is_transfer && hint.contract == log.address());
+    let mut own = listed.iter().filter(|hint| is_transfer && hint.contract.has(log.address()));
     own.find_map(|hint| match hint.naming {
         Naming::Holder(asset) if hint.topic0 == TRANSFER => Some(asset),
         _ => None,

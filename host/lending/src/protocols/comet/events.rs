@@ -163,7 +163,9 @@ fn action(log: &Log, wallet: B256) -> Option<Action> {
 
 /// The hints of a market: its own logs of supply that appears or disappears, which may belong to a transfer.
 pub(super) fn hints(market: Address) -> Vec<Hint> {
-    [1, 2].map(|topic| Hint { contract: market, topic0: TRANSFER, naming: Naming::At(topic), explained_by: &[] }).into()
+    [1, 2]
+        .map(|topic| Hint { contract: market.into(), topic0: TRANSFER, naming: Naming::At(topic), explained_by: &[] })
+        .into()
 }
 
 pub(super) fn in_order<'a, T>(found: impl Iterator<Item = (T, &'a Log)>) -> Vec<(T, &'a Log)> {

@@ -28,7 +28,8 @@ pub(super) const LIQUIDATE_BORROW: B256 = LiquidateBorrow::SIGNATURE_HASH;
 /// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, if their
 /// name is known.
 pub(super) fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<Rewards>) -> Vec<Hint> {
-    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
+    let hint =
+        |contract: Address, topic0, naming| Hint { contract: contract.into(), topic0, naming, explained_by: &[] };
     let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
     hints.extend(rewards.map(|rewards| hint(rewards.contract, rewards.topic0, Naming::At(rewards.borrower_at))));
     hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));

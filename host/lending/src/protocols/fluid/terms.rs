@@ -122,8 +122,12 @@ impl LendingTerms for FluidTerms {
     /// Transfers of the tokens of deposits.
     fn hints(&self) -> Vec<Hint> {
         let of = |share: &ShareToken| {
-            let contract = share.token;
-            [1, 2].map(|topic| Hint { contract, topic0: TRANSFER, naming: Naming::At(topic), explained_by: &[] })
+            [1, 2].map(|topic| Hint {
+                contract: share.token.into(),
+                topic0: TRANSFER,
+                naming: Naming::At(topic),
+                explained_by: &[],
+            })
         };
         self.tokens.iter().flat_map(of).collect()
     }

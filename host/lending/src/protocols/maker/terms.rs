@@ -16,7 +16,7 @@ use crate::{
     asset::Asset,
     figures::{
         balance::Balance,
-        hints::{Alias, Hint, Naming},
+        hints::{Alias, Emitter, Hint, Naming},
         record::Side,
     },
     protocols::{FoundAliases, FoundParts, Held, LendingTerms, Parts, Used},
@@ -112,8 +112,8 @@ impl Contracts {
     }
 }
 
-fn hint(contract: Address, topic0: B256, naming: Naming) -> Hint {
-    Hint { contract, topic0, naming, explained_by: &[] }
+fn hint(contract: impl Into<Emitter>, topic0: B256, naming: Naming) -> Hint {
+    Hint { contract: contract.into(), topic0, naming, explained_by: &[] }
 }
 
 /// The vault with this number, read from the answers to the calls for it.
@@ -145,7 +145,7 @@ impl LendingTerms for MakerTerms {
         false
     }
 
-    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
         let ilks = self.ilks.iter().flat_map(|ilks| ilks.iter());
         ilks.zip(urns_of(answers)).flat_map(|(ilk, urn)| urn.into_iter().flat_map(|urn| urn.sides(*ilk))).collect()
     }
@@ -160,7 +160,7 @@ impl LendingTerms for MakerTerms {
     fn hints(&self) -> Vec<Hint> {
         let Contracts { manager, vat, end, .. } = self.contracts;
         let at = |topic0, topic| hint(manager, topic0, Naming::At(topic));
-        let of_proxy = |topic0| hint(Address::ZERO, topic0, Naming::Emitter(1));
+        let of_proxy = |topic0| hint(Emitter::Any, topic0, Naming::Emitter(1));
         let mut hints = vec![
             at(NEW_VAULT, 2),
             at(GIVE, 3),

@@ -101,15 +101,15 @@ fn aliases(is_owned: bool) -> Vec<Hint> {
 }
 
 fn of_account(is_owned: bool, of_proxy: Alias) -> Vec<Hint> {
-    let hint = |contract, topic0, topic, word, of| Hint {
-        contract,
+    let hint = |contract: Address, topic0, topic, word, of| Hint {
+        contract: contract.into(),
         topic0,
         naming: Naming::Alias { topic, word, of },
         explained_by: &[],
     };
     let vault = Alias::Part { id: VAULT, kind: ILK, holder: is_owned.then_some(PROXY) };
     let never = Naming::Never { topic: 3, word: END };
-    let end = Hint { contract: VAT, topic0: GRAB, naming: never, explained_by: &[] };
+    let end = Hint { contract: VAT.into(), topic0: GRAB, naming: never, explained_by: &[] };
     let proxy = |contract, topic0, topic| hint(contract, topic0, topic, PROXY, of_proxy);
     vec![
         end,

@@ -85,7 +85,7 @@ impl LendingTerms for MorphoTerms {
         false
     }
 
-    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+    fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
         self.listed.as_ref().and_then(|listed| listed.held(answers)).unwrap_or_default()
     }
 

@@ -43,7 +43,8 @@ fn pool(place: usize) -> Log {
 }
 
 fn listed() -> Vec<Hint> {
-    let transfers = Hint { contract: SUPPLY, topic0: TRANSFER, naming: Naming::Holder(ASSET), explained_by: &[] };
+    let transfers =
+        Hint { contract: SUPPLY.into(), topic0: TRANSFER, naming: Naming::Holder(ASSET), explained_by: &[] };
     let scaled = scaled::hints(Version::V2, ASSET, SUPPLY, DEBT);
     std::iter::once(transfers).chain(scaled).chain(fixed::hints(ASSET, FIXED)).collect()
 }

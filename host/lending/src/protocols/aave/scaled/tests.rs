@@ -103,7 +103,8 @@ fn what_no_log_shows_is_not_compared() {
     assert_eq!(sides(DISCOUNTED), [true, false]);
     assert_eq!(sides(REBASING[0]), [false, false]);
     assert_eq!(listed(Version::V3, REBASING[1]), []);
-    let contracts: Vec<_> = listed(Version::V3, DISCOUNTED).iter().map(|hint| hint.contract).collect();
+    let listed = listed(Version::V3, DISCOUNTED);
+    let contracts: Vec<_> = listed.iter().flat_map(|hint| hint.contract.addresses()).collect();
     assert_eq!(contracts, [SUPPLY; 3]);
 }
 

@@ -47,7 +47,7 @@ fn liquidation(index: u64) -> Log {
 }
 
 fn listed() -> [Hint; 1] {
-    [Hint { contract: TOKEN, topic0: TRANSFER, naming: Naming::Holder(ASSET), explained_by: &[] }]
+    [Hint { contract: TOKEN.into(), topic0: TRANSFER, naming: Naming::Holder(ASSET), explained_by: &[] }]
 }
 
 fn explained(log: &Log, own: &[&Log], beside: &[&Log]) -> bool {
