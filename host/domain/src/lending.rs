@@ -25,18 +25,22 @@ pub enum Protocol {
     /// The vaults of Maker, now Sky.
     #[serde(rename = "maker_vaults")]
     MakerVaults,
+    /// The vaults and deposits of Fluid, by Instadapp.
+    #[serde(rename = "fluid")]
+    Fluid,
     #[serde(rename = "euler_v2")]
     EulerV2,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LenderAV2,
         Self::LenderAV3,
         Self::LenderBV2,
         Self::LenderBV3,
         Self::MorphoBlue,
         Self::MakerVaults,
+        Self::Fluid,
         Self::EulerV2,
     ];
 
@@ -51,6 +55,7 @@ impl Protocol {
             Self::LenderBV3 => "lenderB_v3",
             Self::MorphoBlue => "morpho_blue",
             Self::MakerVaults => "maker_vaults",
+            Self::Fluid => "fluid",
             Self::EulerV2 => "euler_v2",
         }
     }
@@ -64,6 +69,7 @@ impl Protocol {
             Self::LenderBV3 => "Compound v3",
             Self::MorphoBlue => "Morpho Blue",
             Self::MakerVaults => "Maker vaults",
+            Self::Fluid => "Fluid",
             Self::EulerV2 => "Euler v2",
         }
     }
@@ -88,6 +94,11 @@ impl Protocol {
                 "vaults of a proxy that was built by another wallet and of other vault managers are not found",
                 "the collateral and debt of a vault that is moved to another are in no event",
             ],
+            Self::Fluid => &[
+                "what happened in vaults is not read, only the positions are",
+                "positions and deposits of a smart account, and deposits that are staked for rewards, belong to these \
+                 contracts and are not shown",
+            ],
             Self::EulerV2 => &[
                 "shares of vaults that are moved to or from another wallet are in no event",
                 "what others give in a vault that was made within the last hour is not found",
@@ -109,7 +120,7 @@ impl Protocol {
     /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
     /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::EulerV2)
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults | Self::Fluid | Self::EulerV2)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, euler, maker, morpho},
+    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, euler, fluid, maker, morpho},
 };
 use assay_domain::{Address, B256};
 
@@ -22,13 +22,14 @@ pub fn count(logs: &[Log]) -> usize {
     let balance = Naming::Balance { topic: 1, side: Side::Supply, asset };
     let listed = [hint(TRANSFER, Naming::Holder(asset)), hint(topic0, Naming::Holder(asset)), hint(topic0, balance)];
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };
-    let protocols: [&dyn LendingProtocol; 7] = [
+    let protocols: [&dyn LendingProtocol; 8] = [
         &aave::V2,
         &aave::V3,
         &comet::Comet,
         &ctoken::CompoundV2,
         &morpho::MorphoBlue,
         &maker::MakerVaults,
+        &fluid::Fluid,
         &euler::EulerV2,
     ];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {

@@ -197,12 +197,13 @@ impl LendingRead {
         for read in &mut self.markets {
             let Some(terms) = read.terms.clone() else { continue };
             let (whole, none) = (read.history.whole(), Sums::default());
-            let used = Used { sums: whole.unwrap_or(&none), hints: &read.history.hints };
+            let answers = read.answers.clone().unwrap_or_default();
+            let used = Used { sums: whole.unwrap_or(&none), hints: &read.history.hints, answers: &answers };
             let Some(found) = terms.parts(client, wallet, used, head) else { continue };
-            let is_whole = whole.is_some();
+            let is_named = whole.is_some() || terms.states_its_parts();
             let found = async {
                 // An incomplete history does not name all parts.
-                if !is_whole {
+                if !is_named {
                     return Ok(None);
                 }
                 let Some(parts) = found.await? else { return Ok(None) };

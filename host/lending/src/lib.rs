@@ -32,7 +32,7 @@ pub use history::scan::{Mark, Scan, WalletEntries};
 pub use jobs::{History, Jobs, Rest, StoredHistory};
 pub use lending_read::{KnownHistory, KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
 pub use liquidations::LiquidationLog;
-pub use market::{Market, has_aliases, owes_in_vaults};
+pub use market::{Market, hides_liquidations, owes_in_vaults};
 pub use position::terms_cache::{ChainTerms, SharedTerms, TermsCache, hints};
 pub use protocols::{
     AccountView, EventKind, FoundAliases, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used,

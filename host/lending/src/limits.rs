@@ -36,6 +36,9 @@ pub(crate) const LISTED_PARTS: usize = 10_000;
 /// Parts per contract call: about a million gas, and an answer of 16 kB.
 pub(crate) const LISTED_PARTS_PER_CALL: usize = 250;
 
+/// Maximum positions of a wallet that a protocol lists by owner. Each costs six calls.
+pub(crate) const POSITIONS: usize = 500;
+
 // Searches for changes without logs.
 /// Maximum number of blocks per span that are looked up if the history is not followed.
 pub(crate) const INCOMPLETE_BLOCKS: usize = 100;

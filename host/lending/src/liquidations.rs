@@ -4,7 +4,7 @@ use alloy::rpc::types::Log;
 
 use crate::{
     history::reader::Reader,
-    market::{Market, has_aliases},
+    market::{Market, hides_liquidations},
     protocols::{EventKind, Evidence},
 };
 use assay_domain::{Address, B256};
@@ -34,7 +34,7 @@ impl Reader {
         span: Span,
     ) -> Result<Option<Vec<LiquidationLog>>, Fault> {
         let market = self.markets.iter().find(|known| known.config.address == market);
-        let Some(market) = market.filter(|market| !has_aliases(market.config.protocol)) else { return Ok(None) };
+        let Some(market) = market.filter(|market| !hides_liquidations(market.config.protocol)) else { return Ok(None) };
         market.liquidations(&self.client.behind(), wallet, (span, self.logs.range)).await.map(Some)
     }
 }

@@ -4,7 +4,7 @@ use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     config::MarketConfig,
-    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, euler, maker, morpho},
+    protocols::{LendingProtocol, Profile, Signature, aave, comet, ctoken, euler, fluid, maker, morpho},
 };
 use assay_domain::{B256, Protocol, features::Features};
 
@@ -16,21 +16,23 @@ fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
         Protocol::LenderBV3 => &comet::Comet,
         Protocol::MorphoBlue => &morpho::MorphoBlue,
         Protocol::MakerVaults => &maker::MakerVaults,
+        Protocol::Fluid => &fluid::Fluid,
         Protocol::EulerV2 => &euler::EulerV2,
     }
 }
 
-/// Whether the logs of `protocol` identify a wallet by other words, such as those of its vaults.
-pub fn has_aliases(protocol: Protocol) -> bool {
-    implementation(protocol).aliases().is_some()
+/// Whether the logs of `protocol` do not name the wallet that is liquidated, but its vault, or nothing.
+pub fn hides_liquidations(protocol: Protocol) -> bool {
+    let implementation = implementation(protocol);
+    implementation.aliases().is_some() || implementation.profile().no_events.liquidation.is_none()
 }
 
-/// Whether part of the debt in `features` is in vaults. The logs name the vaults instead of the wallet, so an index of
-/// all wallets does not have the wallet's liquidations there.
+/// Whether part of the debt in `features` is in vaults. No log names the wallet that is liquidated, so an index of all
+/// wallets does not have its liquidations there.
 pub fn owes_in_vaults(features: &Features) -> bool {
     let protocol = |name: &str| Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == name);
     let mut owed = features.markets.iter().filter(|market| market.borrowed_usd > 0.0);
-    owed.any(|market| protocol(&market.protocol).is_some_and(has_aliases))
+    owed.any(|market| protocol(&market.protocol).is_some_and(hides_liquidations))
 }
 
 /// One market of a chain.
@@ -48,10 +50,11 @@ impl Market {
 
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
-        let MarketConfig { protocol, from_block, dialect, chainlog, evc, .. } = &self.config;
+        let MarketConfig { protocol, from_block, dialect, chainlog, lending_factory, evc, .. } = &self.config;
         let Profile { reading, signatures, .. } = self.protocol.profile();
-        let evc = evc.map(|evc| format!(" {evc:?}")).unwrap_or_default();
-        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{evc}"))
+        // Only what a market has is added, so that the digests of the others stay.
+        let more = lending_factory.or(*evc).map(|contract| format!(" {contract:?}")).unwrap_or_default();
+        keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{more}"))
     }
 
     /// Whether each change of a position in the market has a log.
@@ -73,8 +76,19 @@ impl Market {
     /// A market at an address made of `byte`.
     pub(crate) fn sample(protocol: Protocol, byte: u8) -> Self {
         let address = assay_domain::Address::repeat_byte(byte);
-        let (market, feeds_score, dialect, chainlog, evc) = (None, None, None, None, None);
-        Self::new(MarketConfig { protocol, market, address, from_block: 0, feeds_score, dialect, chainlog, evc })
+        let (market, feeds_score, dialect, from_block) = (None, None, None, 0);
+        let (chainlog, lending_factory, evc) = (None, None, None);
+        Self::new(MarketConfig {
+            protocol,
+            market,
+            address,
+            from_block,
+            feeds_score,
+            dialect,
+            chainlog,
+            lending_factory,
+            evc,
+        })
     }
 }
 
@@ -113,6 +127,7 @@ mod tests {
             ["0x202c5529", "0x094eb194"],
             ["0x07733416", "0x227864d4"],
             ["0x0eff5303", "0x195d4503"],
+            ["0x599bbc4a", "0x89f1e977"],
             ["0xb5b052f8", "0x43d11afd"],
         ];
         // A changed digest makes every server read all histories, and build its index, once more.
@@ -127,7 +142,9 @@ mod tests {
             serde_json::from_value(market).unwrap()
         };
         let owes = |markets| owes_in_vaults(&Features { markets, ..Features::default() });
-        assert!(owes(vec![market("lenderA_v3", 0.0), market("maker_vaults", 0.5)]));
+        for vaults in ["maker_vaults", "fluid"] {
+            assert!(owes(vec![market("lenderA_v3", 0.0), market(vaults, 0.5)]), "{vaults}");
+        }
         assert!(!owes(vec![market("lenderA_v3", 90.0), market("maker_vaults", 0.0), market("another", 9.0)]));
     }
 }

@@ -123,6 +123,7 @@ fn is_more(chain: u64, market: &MarketConfig) -> bool {
     match market.protocol {
         Protocol::MorphoBlue => chain != 1 && chain != 8453,
         Protocol::LenderBV2 => chain == 56,
+        Protocol::Fluid => true,
         Protocol::LenderAV3 => market.feeds_score == Some(false),
         _ => false,
     }

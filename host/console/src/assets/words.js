@@ -106,6 +106,7 @@ const PROTOCOLS = {
   lenderB_v3: "Compound v3",
   morpho_blue: "Morpho Blue",
   maker_vaults: "Maker vaults",
+  fluid: "Fluid",
   euler_v2: "Euler v2",
 };
 

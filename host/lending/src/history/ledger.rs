@@ -255,6 +255,7 @@ mod tests {
             feeds_score: None,
             dialect: None,
             chainlog: None,
+            lending_factory: None,
             evc: None,
         };
         let markets = [Market::new(config)];

@@ -241,6 +241,7 @@ mod tests {
             feeds_score: None,
             dialect: None,
             chainlog: None,
+            lending_factory: None,
             evc: None,
         };
         let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });

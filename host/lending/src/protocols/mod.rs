@@ -4,6 +4,7 @@ pub(crate) mod aave;
 pub(crate) mod comet;
 pub(crate) mod ctoken;
 pub(crate) mod euler;
+pub(crate) mod fluid;
 mod held;
 pub(crate) mod maker;
 pub(crate) mod morpho;
@@ -349,8 +350,14 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Reads the parts of a market that a wallet used, by its moves in `used`, in the state after block `at`. They
-    /// replace these terms for the wallet. `None` for a market whose position is in the answers to
+    /// Whether the answers to [`calls`](Self::calls) lead to every part of a position, so that the parts are read even
+    /// if the history is not complete.
+    fn states_its_parts(&self) -> bool {
+        false
+    }
+
+    /// Reads the parts of a market that a wallet used, by its moves and answers in `used`, in the state after block
+    /// `at`. They replace these terms for the wallet. `None` for a market whose position is in the answers to
     /// [`calls`](Self::calls); the future returns `None` if the market does not answer for a part.
     fn parts<'a>(
         &'a self,
@@ -369,9 +376,12 @@ pub type FoundAliases<'a> = BoxFuture<'a, Result<Option<Vec<Hint>>, Fault>>;
 /// A wallet's moves and hints in a market.
 #[derive(Debug, Clone, Copy)]
 pub struct Used<'a> {
+    /// Empty if the history is not complete.
     pub sums: &'a Sums,
     /// The market's hints for the wallet.
     pub hints: &'a [Hint],
+    /// The answers to [`LendingTerms::calls`].
+    pub answers: &'a [Option<Bytes>],
 }
 
 /// The parts of a market that a wallet used.

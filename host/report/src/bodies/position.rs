@@ -26,7 +26,7 @@ pub struct PoolPositionBody {
     pub borrowed: Usd,
     /// Collateral times liquidation threshold over debt: below 1 it can be liquidated. Null without debt. For
     /// `lenderB_v2`, whose pools share their collateral, of all its pools together; for `morpho_blue`,
-    /// `maker_vaults` and `euler_v2`, of the market, vault or account that is nearest to liquidation.
+    /// `maker_vaults`, `fluid` and `euler_v2`, of the market, vault or account that is nearest to liquidation.
     pub health_factor: Option<f64>,
     /// The deposits and debts by token. Deposits without a price are not listed.
     pub assets: Vec<PositionAssetBody>,

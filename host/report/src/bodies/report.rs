@@ -258,8 +258,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Pool)]
 pub struct Pool {
-    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3`, `morpho_blue`,
-    /// `maker_vaults` or `euler_v2`.
+    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3`, `morpho_blue`, `maker_vaults`, `fluid` or `euler_v2`.
     pub protocol: String,
     pub market_address: String,
     /// Null when the protocol has one pool on the chain.

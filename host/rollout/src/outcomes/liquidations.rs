@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use assay_chain::Chains;
 use assay_domain::{Address, ChainId, features::Features};
 use assay_index::{History, Index};
-use assay_lending::{Entry, EventKind, Move, Side, What, has_aliases, owes_in_vaults};
+use assay_lending::{Entry, EventKind, Move, Side, What, hides_liquidations, owes_in_vaults};
 
 /// Why there is nothing to join with.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub fn are_hidden(index: &Index, chains: &[ChainId], wallet: Address, features: 
         else {
             continue;
         };
-        let of_vaults = progress.markets.iter().zip(&entries).filter(|(market, _)| has_aliases(market.protocol));
+        let of_vaults = progress.markets.iter().zip(&entries).filter(|(market, _)| hides_liquidations(market.protocol));
         let is_debt = |entry: &Entry| matches!(entry.what, What::Moved(Move { side: Side::Debt, .. }));
         if of_vaults.flat_map(|(_, entries)| entries).any(is_debt) {
             return Ok(false);

@@ -29,6 +29,8 @@ sol! {
     function getProxyListLength() external view returns (uint256 number);
     function getAccountOwner(address account) external view returns (address owner);
     function getAddress(bytes32 key) external view returns (address contractAddress);
+    function totalVaults() external view returns (uint256 count);
+    function allTokens() external view returns (address[] tokens);
     function isCToken() external view returns (bool answer);
     function isVToken() external view returns (bool answer);
     function isQiToken() external view returns (bool answer);
@@ -48,6 +50,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::LenderBV2 => ctoken(client, market, head).await?,
         Protocol::MorphoBlue => morpho(client, market.address, head).await?,
         Protocol::MakerVaults => maker(client, market, head).await?,
+        Protocol::Fluid => fluid(client, market, head).await?,
         Protocol::EulerV2 => euler(client, market, head).await?,
     };
     if market.from_block > head.number {
@@ -124,6 +127,18 @@ async fn maker(client: &Client, market: &MarketConfig, head: Block) -> Result<Ve
         Some(vat) => vec![format!("the ChainLog has another Vat, {vat}")],
         None => vec![format!("chainlog {chainlog} does not answer getAddress for MCD_VAT")],
     })
+}
+
+async fn fluid(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let lending = market.lending_factory.unwrap_or_default();
+    let mut problems = Vec::new();
+    if ask(client, market.address, &totalVaultsCall {}, head).await?.is_none() {
+        problems.push("does not answer totalVaults like the vault factory of fluid".into());
+    }
+    if ask(client, lending, &allTokensCall {}, head).await?.is_none() {
+        problems.push(format!("lending_factory {lending} does not answer allTokens"));
+    }
+    Ok(problems)
 }
 
 async fn euler(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {

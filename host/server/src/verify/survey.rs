@@ -150,10 +150,10 @@ pub(super) fn history(chain: &ChainConfig, head: Block) -> Span {
 /// for the transfers of cTokens.
 fn of_wallet(chain: &ChainConfig) -> u64 {
     let any = |protocols: &[Protocol]| chain.markets.iter().any(|market| protocols.contains(&market.protocol));
-    // The first topic names the wallet in Comet, the second and the third in Morpho Blue, and all three in Aave, in the
-    // vaults of Maker and in Euler v2.
+    // The first topic names the wallet in Comet, the first and the second in Fluid, the second and the third in Morpho
+    // Blue, and all three in Aave, in the vaults of Maker and in Euler v2.
     let all = any(&[Protocol::LenderAV2, Protocol::LenderAV3, Protocol::MakerVaults, Protocol::EulerV2]);
-    let first = all || any(&[Protocol::LenderBV3]);
+    let first = all || any(&[Protocol::LenderBV3, Protocol::Fluid]);
     let second = first || any(&[Protocol::MorphoBlue]);
     let third = all || any(&[Protocol::MorphoBlue]);
     let topics = [first, second, third].map(u64::from).iter().sum::<u64>();

@@ -24,6 +24,8 @@ pub struct Setup {
     pub markets: Vec<(&'static str, &'static str, Address)>,
     /// Of the market of `maker_vaults`.
     pub chainlog: Option<Address>,
+    /// Of the market of `fluid`.
+    pub lending_factory: Option<Address>,
     /// Of the market of `euler_v2`.
     pub evc: Option<Address>,
 }
@@ -57,6 +59,9 @@ impl Setup {
             let _ = writeln!(toml, "address = \"{address}\"\nfrom_block = 1");
             if let Some(chainlog) = self.chainlog.filter(|_| *protocol == "maker_vaults") {
                 let _ = writeln!(toml, "chainlog = \"{chainlog}\"");
+            }
+            if let Some(factory) = self.lending_factory.filter(|_| *protocol == "fluid") {
+                let _ = writeln!(toml, "lending_factory = \"{factory}\"");
             }
             if let Some(evc) = self.evc.filter(|_| *protocol == "euler_v2") {
                 let _ = writeln!(toml, "evc = \"{evc}\"");

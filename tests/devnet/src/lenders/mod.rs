@@ -8,6 +8,7 @@ pub mod comet;
 pub mod config;
 pub mod ctoken;
 pub mod euler;
+pub mod fluid;
 pub mod maker;
 pub mod morpho;
 pub mod solc;

@@ -6,6 +6,7 @@ mod comet;
 mod credit;
 mod ctoken;
 mod euler;
+mod fluid;
 mod forks;
 mod health;
 mod maker;

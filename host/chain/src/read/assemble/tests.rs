@@ -102,6 +102,7 @@ fn config() -> ChainConfig {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        lending_factory: None,
         evc: None,
     };
     ChainConfig {

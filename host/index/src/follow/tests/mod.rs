@@ -61,6 +61,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        lending_factory: None,
         evc: None,
     };
     let markets: Arc<[Market]> = [Market::new(config)].into();

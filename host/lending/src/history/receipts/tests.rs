@@ -51,6 +51,7 @@ fn markets(number: usize) -> Vec<Market> {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        lending_factory: None,
         evc: None,
     };
     vec![Market::new(config); number]

@@ -16,7 +16,7 @@ use crate::{
 use assay_domain::Protocol;
 use assay_evm::{Span, logs::answers};
 
-const PROTOCOLS: [Protocol; 8] = [
+const PROTOCOLS: [Protocol; 9] = [
     Protocol::LenderAV2,
     Protocol::LenderAV3,
     Protocol::LenderBV2,
@@ -24,6 +24,7 @@ const PROTOCOLS: [Protocol; 8] = [
     Protocol::LenderBV3,
     Protocol::MorphoBlue,
     Protocol::MakerVaults,
+    Protocol::Fluid,
     Protocol::EulerV2,
 ];
 const SPAN: Span = Span { from: 100, to: 110 };
@@ -41,6 +42,7 @@ fn markets() -> Arc<[Market]> {
         feeds_score: None,
         dialect: None,
         chainlog: None,
+        lending_factory: None,
         evc: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
@@ -66,6 +68,7 @@ fn hints(markets: &[Market]) -> AllHints {
             Protocol::MakerVaults => [(new_vault(), 2), (give(), 2), (give(), 1)]
                 .map(|(topic0, topic)| hint(address(0x31), topic0, Naming::At(topic)))
                 .into(),
+            Protocol::Fluid => [1, 2].map(|topic| hint(address(0x23), TRANSFER, Naming::At(topic))).into(),
             Protocol::EulerV2 => {
                 let vaults = Emitter::Set(Arc::new([address(0x41), address(0x42)].into_iter().collect()));
                 let hint = |topic0, topic| Hint {
@@ -120,7 +123,7 @@ fn signatures(markets: &[Market]) -> Vec<B256> {
 }
 
 fn contracts() -> Vec<Address> {
-    [1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 0x20, 0x21, 0x22, 0x30, 0x31].map(address).into()
+    [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 8, 0x20, 0x21, 0x22, 0x23, 0x30, 0x31].map(address).into()
 }
 
 prop_compose! {
@@ -207,7 +210,7 @@ fn all_markets_are_three_queries() {
     let scan = Scan::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
     let [all, from, to] = scan.queries() else { panic!("{:?}", scan.queries()) };
-    assert_eq!((all.addresses.len(), shape(from), shape(to)), (13, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
+    assert_eq!((all.addresses.len(), shape(from), shape(to)), (15, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Scan::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [7, 0, 0, 0])]);
