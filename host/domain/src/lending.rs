@@ -88,10 +88,7 @@ impl Protocol {
                 "vaults of a proxy that was built by another wallet and of other vault managers are not found",
                 "the collateral and debt of a vault that is moved to another are in no event",
             ],
-            Self::EulerV2 => &[
-                "shares of vaults that are moved to or from another wallet are in no event",
-                "what others give in a vault that was made within the last hour is not found",
-            ],
+            Self::EulerV2 => &["shares of vaults that are moved to or from another wallet are in no event"],
         }
     }
 
