@@ -1,8 +1,8 @@
 //! A wallet's positions in the vaults that it used. Shares and debts are the vault's stored ones, to compare them with
 //! the logs; amounts are the vault's own views, with the interest until now. The controller of an account states its
-//! collateral and its debt in a unit of its own; the health factor is their quotient. Anybody can have a vault made with
-//! any token and any oracle, and supply to it for any account: only a controller's view asks others, within limits, and
-//! dollar prices come only from the chain's own sources.
+//! collateral and its debt in a unit of its own; the health factor is their quotient. Anybody can have a vault made
+//! with any token and any oracle, and supply to it for any account: only a controller's view asks others, within
+//! limits, and dollar prices come only from the chain's own sources.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,8 +45,8 @@ const OWED: usize = 144;
 const POINT: usize = 31;
 /// One, in the shares of collateral that a debt may reach.
 const WHOLE: f64 = 1e4;
-const ANOTHERS: &str = "the address is an account of another wallet in the protocol's connector, and what it has is that \
-                        wallet's";
+const ANOTHERS: &str = "the address is an account of another wallet in the protocol's connector, and what it has is \
+                        that wallet's";
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone)]
