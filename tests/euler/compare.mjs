@@ -2,8 +2,8 @@
 // logs of vaults and connector, the slots of accounts, and views. The argument is the folder with checkouts of
 // euler-xyz/euler-vault-kit and euler-xyz/ethereum-vault-connector. Exits with 1 if something differs.
 //
-// A vault of the original grows with time, and lets a liquidator take another share; amounts are not compared after the
-// first liquidation. The sums of the original's logs must equal its slots after each step.
+// Debts of the original grow with time, and its liquidator may take another share: amounts are not compared from the
+// first liquidation on. The sums of the original's logs must equal its slots after each step.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -33,14 +33,26 @@ contract FreeToken {
     mapping(address => uint256) public balanceOf;
     constructor(uint8 places) { decimals = places; }
     function mint(address to, uint256 amount) external { balanceOf[to] += amount; }
-    function move(address from, address to, uint256 amount) public { balanceOf[from] -= amount; balanceOf[to] += amount; }
+    function move(address from, address to, uint256 amount) public {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+    }
     function transfer(address to, uint256 amount) external returns (bool) { move(msg.sender, to, amount); return true; }
     function transferFrom(address from, address to, uint256 amount) external returns (bool) {
         move(from, to, amount);
         return true;
     }
 }`;
-const MODULES = ["Initialize", "Token", "Vault", "Borrowing", "Liquidation", "RiskManager", "BalanceForwarder", "Governance"];
+const MODULES = [
+  "Initialize",
+  "Token",
+  "Vault",
+  "Borrowing",
+  "Liquidation",
+  "RiskManager",
+  "BalanceForwarder",
+  "Governance",
+];
 const ORIGINALS = [
   "evk/src/EVault/EVault.sol",
   "evk/src/GenericFactory/GenericFactory.sol",
@@ -75,7 +87,8 @@ function compiled(files) {
   const errors = (output.errors ?? []).filter((error) => error.severity === "error");
   if (errors.length) throw new Error(errors[0].formattedMessage);
   const contracts = Object.values(output.contracts).flatMap((of) => Object.entries(of));
-  return Object.fromEntries(contracts.map(([name, of]) => [name, { abi: of.abi, code: `0x${of.evm.bytecode.object}` }]));
+  const both = ({ abi, evm }) => ({ abi, code: `0x${evm.bytecode.object}` });
+  return Object.fromEntries(contracts.map(([name, contract]) => [name, both(contract)]));
 }
 
 const content = (path) => ({ content: readFileSync(path, "utf8") });
@@ -127,8 +140,8 @@ async function view(abi, to, functionName, args) {
 
 const [A, B, BANK, OPERATOR] = ["a0", "b0", "d0", "c0"].map((byte) => `0x${byte.repeat(19)}00`);
 const [A1, A2] = ["01", "02"].map((number) => A.slice(0, -2) + number);
-const create = async (contract, args = []) =>
-  (await done(BANK, undefined, viem.encodeDeployData({ abi: contract.abi, bytecode: contract.code, args }))).contractAddress;
+const create = async ({ abi, code }, args = []) =>
+  (await done(BANK, undefined, viem.encodeDeployData({ abi, bytecode: code, args }))).contractAddress;
 const newest = async (abi, factory) => (await view(abi, factory, "getProxyListSlice", [0n, ALL])).at(-1);
 const VAULT = original.EVault.abi;
 const CONNECTOR = original.EthereumVaultConnector.abi;
@@ -143,7 +156,9 @@ async function originals() {
     permit2: viem.zeroAddress,
   };
   const modules = {};
-  for (const name of MODULES) modules[name[0].toLowerCase() + name.slice(1)] = await create(original[name], [integrations]);
+  for (const name of MODULES) {
+    modules[name[0].toLowerCase() + name.slice(1)] = await create(original[name], [integrations]);
+  }
   const [factory, oracle] = [await create(original.GenericFactory, [BANK]), await create(original.MockPriceOracle)];
   const implementation = await create(original.EVault, [integrations, modules]);
   const FACTORY = original.GenericFactory.abi;
