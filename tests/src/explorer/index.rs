@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::logs;
+use super::row::Row;
 use crate::devnet::{Error, Rpc};
 
 sol! {
@@ -23,7 +24,7 @@ pub(super) struct Index {
     next: u64,
     /// Hash of the previous block.
     last: Option<String>,
-    lists: BTreeMap<&'static str, Vec<Value>>,
+    lists: BTreeMap<&'static str, Vec<Row>>,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +41,7 @@ impl Index {
         Self { rpc, next: 0, last: None, lists: BTreeMap::new() }
     }
 
-    pub(super) fn rows(&self, list: &str) -> &[Value] {
+    pub(super) fn rows(&self, list: &str) -> &[Row] {
         self.lists.get(list).map_or(&[], Vec::as_slice)
     }
 
@@ -92,9 +93,9 @@ impl Index {
             row["isError"] = if failed { "1" } else { "0" }.into();
             row["txreceipt_status"] = if failed { "0" } else { "1" }.into();
             row["contractAddress"] = receipt["contractAddress"].as_str().unwrap_or_default().into();
-            self.lists.entry("txlist").or_default().push(row);
+            self.lists.entry("txlist").or_default().push(Row::of_account(row));
             for log in receipt["logs"].as_array().into_iter().flatten() {
-                self.lists.entry("getLogs").or_default().push(logs::row(log, &block["timestamp"]));
+                self.lists.entry("getLogs").or_default().push(Row::of_log(logs::row(log, &block["timestamp"])));
                 let Ok(parsed) = serde_json::from_value::<Log>(log.clone()) else { continue };
                 for (list, own) in transfers(&parsed) {
                     let mut row = place(log);
@@ -104,7 +105,7 @@ impl Index {
                     (row["tokenName"], row["tokenSymbol"], row["tokenDecimal"]) =
                         ("Tether USD".into(), "USDT".into(), "6".into());
                     own.into_iter().for_each(|(key, value)| row[key] = value);
-                    self.lists.entry(list).or_default().push(row);
+                    self.lists.entry(list).or_default().push(Row::of_account(row));
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::row::Row;
 use super::{Asked, Flavour, MOST, Reply};
 
 /// Returns the row of a log in a block with this time.
@@ -19,28 +20,32 @@ pub(super) fn row(log: &Value, time: &Value) -> Value {
 }
 
 /// Returns the page requested by `asked` from all logs in chain order.
-pub(super) fn page(rows: &[Value], asked: &Asked, flavour: Flavour, reply: &Reply) -> Vec<Value> {
-    let head = rows.last().and_then(block).unwrap_or_default();
+pub(super) fn page(rows: &[Row], asked: &Asked, flavour: Flavour, reply: &Reply) -> Vec<Value> {
+    let head = rows.last().map(|row| row.block).unwrap_or_default();
     let to =
         if let Reply::Lags(blocks) = reply { asked.to_block.min(head.saturating_sub(*blocks)) } else { asked.to_block };
-    let covers = |row: &&Value| {
-        let named = |wanted: &Option<String>, at: usize| {
-            wanted.as_ref().is_none_or(|wanted| row["topics"][at].as_str() == Some(wanted))
-        };
-        let contract = asked.address.is_empty()
-            || row["address"].as_str().is_some_and(|address| address.eq_ignore_ascii_case(&asked.address));
-        let inside = block(row).is_some_and(|block| (asked.from_block..=to).contains(&block));
-        inside && contract && named(&asked.topic1, 1) && named(&asked.topic2, 2) && named(&asked.topic3, 3)
+    let address = asked.address.to_ascii_lowercase();
+    let topics = [&asked.topic1, &asked.topic2, &asked.topic3];
+    let covers = |row: &&Row| {
+        (asked.from_block..=to).contains(&row.block)
+            && (address.is_empty() || row.names(&address))
+            && topics.iter().zip(1..).all(|(wanted, at)| row.has_topic(at, wanted.as_deref()))
     };
-    let lacks = |row: &&Value| {
+    let lacks = |row: &&Row| {
         matches!(reply,
-        Reply::Lacks(start) if row["transactionHash"].as_str().is_some_and(|hash| hash.starts_with(start)))
+        Reply::Lacks(start) if row.shown["transactionHash"].as_str().is_some_and(|hash| hash.starts_with(start)))
     };
     let cap = if let Reply::Capped(cap) = reply { *cap } else { MOST };
     let size = asked.offset.clamp(1, cap);
     let skipped = asked.page.saturating_sub(1) * size;
-    let mut page: Vec<Value> =
-        rows.iter().filter(covers).filter(|row| !lacks(row)).skip(skipped).take(size).cloned().collect();
+    let mut page: Vec<Value> = rows
+        .iter()
+        .filter(covers)
+        .filter(|row| !lacks(row))
+        .skip(skipped)
+        .take(size)
+        .map(|row| row.shown.clone())
+        .collect();
     if flavour == Flavour::Blockscout {
         for topics in page.iter_mut().filter_map(|row| row["topics"].as_array_mut()) {
             topics.resize(4, Value::Null);
@@ -68,8 +73,4 @@ fn spoil(page: &mut Vec<Value>, reply: &Reply) {
         Reply::Behind => page.clear(),
         _ => {}
     }
-}
-
-fn block(row: &Value) -> Option<u64> {
-    u64::from_str_radix(row["blockNumber"].as_str()?.trim_start_matches("0x"), 16).ok()
 }

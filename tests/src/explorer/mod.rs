@@ -3,6 +3,7 @@
 
 mod index;
 mod logs;
+mod row;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::devnet::{Error, Rpc};
 use index::Index;
+use row::Row;
 
 /// The only valid key.
 pub const KEY: &str = "a-key-of-the-explorer";
@@ -103,7 +105,7 @@ struct Shared {
     flavour: Flavour,
     chain: u64,
     index: tokio::sync::Mutex<Index>,
-    made_up: Mutex<Vec<Value>>,
+    made_up: Mutex<Vec<Row>>,
     rule: Mutex<Rule>,
     asked: Mutex<Vec<Asked>>,
 }
@@ -150,9 +152,10 @@ impl Explorer {
         let row = |(i, (block, time)): (usize, (u64, u64))| {
             let n: U256 = U256::from(i + 1);
             let (hash, to) = (B256::from(n), Address::from_word(B256::from(n << 64_usize)));
-            json!({ "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from,
-                "to": to,
-                "value": "0", "transactionIndex": "0", "isError": "0", "contractAddress": "" })
+            Row::of_account(json!({
+                "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from, "to": to,
+                "value": "0", "transactionIndex": "0", "isError": "0", "contractAddress": "",
+            }))
         };
         *self.shared.made_up.lock().unwrap_or_else(PoisonError::into_inner) =
             blocks.into_iter().enumerate().map(row).collect();
@@ -171,35 +174,19 @@ impl Shared {
         let mut index = self.index.lock().await;
         index.catch_up().await?;
         let made_up = self.made_up.lock().unwrap_or_else(PoisonError::into_inner);
-        let also: &[Value] = if asked.action == "txlist" { &made_up } else { &[] };
+        let also: &[Row] = if asked.action == "txlist" { &made_up } else { &[] };
         let repeats = self.flavour == Flavour::Blockscout && asked.action == "tokentx";
         let lists: &[&str] = if repeats { &["tokentx", "tokennfttx"] } else { &[asked.action.as_str()] };
-        let mut rows: Vec<Value> = lists
-            .iter()
-            .flat_map(|list| index.rows(list))
-            .chain(also)
-            .filter(|row| asked.covers(row))
-            .cloned()
-            .collect();
-        rows.sort_by_key(|row| (number(row, "blockNumber"), number(row, "transactionIndex")));
+        let (blocks, address) = (asked.startblock..=asked.endblock, asked.address.to_ascii_lowercase());
+        let all = lists.iter().flat_map(|list| index.rows(list)).chain(also);
+        let mut rows: Vec<&Row> = all.filter(|row| blocks.contains(&row.block) && row.names(&address)).collect();
+        rows.sort_by_key(|row| (row.block, row.transaction));
+        let mut rows: Vec<Value> = rows.into_iter().map(|row| row.shown.clone()).collect();
         if self.flavour == Flavour::Etherscan {
             rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| _ = row.remove("logIndex"));
         }
         Ok(rows)
     }
-}
-
-impl Asked {
-    fn covers(&self, row: &Value) -> bool {
-        let named = |key: &str| row[key].as_str().is_some_and(|at| at.eq_ignore_ascii_case(&self.address));
-        let in_range =
-            number(row, "blockNumber").is_some_and(|block| (self.startblock..=self.endblock).contains(&block));
-        in_range && (named("from") || named("to"))
-    }
-}
-
-fn number(row: &Value, key: &str) -> Option<u64> {
-    row[key].as_str()?.parse().ok()
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -> Response {

@@ -16,7 +16,12 @@ pub const POOL: Address = Address::repeat_byte(0xa0);
 /// Number of assets.
 pub const ASSETS: u8 = 4;
 
+/// Logs of each block: one of the pool and two of its token.
+pub const LOGS: u64 = 3;
+
 const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+const MINT: B256 = b256!("0x458f5fa412d0f69b08dd84872b0215675cc67bc1d5b6fd93300a1c3878b86196");
+const BURN: B256 = b256!("0x4cf25bc1d991c17529c25213d3cc0cda295eeaad5f13f361969b12ea48015f90");
 const SUPPLY: B256 = b256!("0x2b627736bca15cd5381dcf80b0bf11fd197d01a037c52b927a881a10fb73ba61");
 const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589cd2e69e6c8924f9f7");
 const BORROW: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed8c465bc7359d7dce0");
@@ -47,6 +52,11 @@ pub fn asset(index: u8) -> Address {
 /// Returns the token for supplies of an asset.
 pub fn token(index: u8) -> Address {
     Address::repeat_byte(0xc0 + index)
+}
+
+/// Returns the token for debts of an asset.
+pub fn debt_token(index: u8) -> Address {
+    Address::repeat_byte(0xe0 + index)
 }
 
 /// Returns the wallet with this number.
@@ -83,35 +93,48 @@ impl Market {
         START + 12 * block
     }
 
-    /// Returns the logs of one block: the pool's, and the token transfer of a supply or withdrawal.
-    pub fn logs(self, block: u64) -> (Option<Log>, Option<Log>) {
+    /// Returns the logs of one block in its order: two of a token, and the pool's. They are those of Aave v3, at an
+    /// index of one.
+    pub fn logs(self, block: u64) -> Option<[Log; LOGS as usize]> {
         if !(FROM..FROM + self.events).contains(&block) {
-            return (None, None);
+            return None;
         }
         let seed = mix(block);
         let (owner, index) = (wallet(seed % self.wallets).into_word(), (seed >> 40) as u8 % ASSETS);
         let (reserve, amount) = (asset(index).into_word(), U256::from(mix(seed) >> 8));
         let by = U256::from_be_bytes(owner.0);
-        let transfer = |from, to| Log::new(token(index), [TRANSFER, from, to], &[amount], 0);
-        let pool = |topics: [B256; 4], data: &[U256]| Log::new(POOL, topics, data, 1);
-        match (seed >> 32) % 20 {
-            0..7 => {
-                (Some(transfer(B256::ZERO, owner)), Some(pool([SUPPLY, reserve, owner, B256::ZERO], &[by, amount])))
-            }
-            7..10 => (Some(transfer(owner, B256::ZERO)), Some(pool([WITHDRAW, reserve, owner, owner], &[amount]))),
+        let ray = U256::from(10).pow(U256::from(27));
+        let minted = |token| {
+            let data = [amount, U256::ZERO, ray];
+            [
+                Log::new(token, [TRANSFER, B256::ZERO, owner], &[amount], 0),
+                Log::new(token, [MINT, owner, owner], &data, 1),
+            ]
+        };
+        let burnt = |token| {
+            let data = [amount, U256::ZERO, ray];
+            [
+                Log::new(token, [TRANSFER, owner, B256::ZERO], &[amount], 0),
+                Log::new(token, [BURN, owner, owner], &data, 1),
+            ]
+        };
+        let pool = |topics: [B256; 4], data: &[U256]| Log::new(POOL, topics, data, 2);
+        let ([first, second], last) = match (seed >> 32) % 20 {
+            0..7 => (minted(token(index)), pool([SUPPLY, reserve, owner, B256::ZERO], &[by, amount])),
+            7..10 => (burnt(token(index)), pool([WITHDRAW, reserve, owner, owner], &[amount])),
             10..15 => {
                 let data = [by, amount, U256::from(2), U256::from(seed)];
-                (None, Some(pool([BORROW, reserve, owner, B256::ZERO], &data)))
+                (minted(debt_token(index)), pool([BORROW, reserve, owner, B256::ZERO], &data))
             }
-            _ => (None, Some(pool([REPAY, reserve, owner, owner], &[amount, U256::ZERO]))),
-        }
+            _ => (burnt(debt_token(index)), pool([REPAY, reserve, owner, owner], &[amount, U256::ZERO])),
+        };
+        Some([first, second, last])
     }
 
     /// Returns the bloom filter in a block's header.
     pub fn bloom(self, block: u64) -> Bloom {
         let mut bloom = Bloom::ZERO;
-        let (one, other) = self.logs(block);
-        for log in one.iter().chain(&other) {
+        for log in self.logs(block).iter().flatten() {
             bloom.accrue(BloomInput::Raw(log.address.as_slice()));
             log.topics().iter().for_each(|topic| bloom.accrue(BloomInput::Raw(topic.as_slice())));
         }

@@ -21,7 +21,7 @@ use tokio::{net::TcpListener, time::Instant};
 
 use crate::proxy::distant::{Bucket, Counted, Limit};
 
-pub use market::{FINALITY, FROM, Market, POOL, wallet};
+pub use market::{FINALITY, FROM, LOGS, Market, POOL, wallet};
 
 /// The chain id, which no shipped configuration has.
 pub const CHAIN: u64 = 7_777_777;
@@ -136,8 +136,7 @@ impl Stub {
         let (start, mut found) = (out.len(), 0);
         out.extend_from_slice(b"\"result\":[");
         for block in from..=to {
-            let (one, other) = self.market.logs(block);
-            for log in one.iter().chain(&other).filter(|log| wanted.has(log)) {
+            for log in self.market.logs(block).iter().flatten().filter(|log| wanted.has(log)) {
                 if found > 0 {
                     out.push(b',');
                 }

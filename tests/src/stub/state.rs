@@ -6,7 +6,7 @@ use alloy::{
     sol_types::{SolCall, SolValue},
 };
 
-use super::market::{ASSETS, asset, token};
+use super::market::{ASSETS, asset, debt_token, token};
 
 sol! {
     struct TokenData { string symbol; address tokenAddress; }
@@ -53,7 +53,7 @@ pub(super) fn answer(data: &[u8]) -> Option<Bytes> {
         getReserveTokensAddressesCall::SELECTOR => {
             let of = getReserveTokensAddressesCall::abi_decode(data).ok()?.asset;
             let index = (0..ASSETS).find(|index| asset(*index) == of)?;
-            (token(index), Address::ZERO, Address::repeat_byte(0xe0 + index)).abi_encode_params()
+            (token(index), Address::ZERO, debt_token(index)).abi_encode_params()
         }
         getReserveDataCall::SELECTOR => {
             let ray = U256::from(10).pow(U256::from(27));

@@ -231,3 +231,19 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
         assert!((1..=3).contains(&checks), "{checks}");
     });
 }
+
+/// Only logs tell of credit that a wallet received, and of no other event.
+#[test]
+fn credit_that_an_endpoint_leaves_out_is_found_at_another() {
+    with(async |devnet| {
+        let wallet = devnet.wallet("delegate").address;
+        let truth = Reader::of(devnet).ethereum().started().await.read(wallet).await.chains[0].positions.clone();
+        assert!(truth.iter().any(|position| !position.delegations.as_deref().unwrap_or_default().is_empty()));
+        let (lying, honest) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        lying.forget(|_| true);
+        let reader = Reader::of(devnet).ethereum().through(&[&lying, &honest]).with(uncached).started().await;
+        for _ in 0..2 {
+            assert_eq!(reader.read(wallet).await.chains[0].positions, truth);
+        }
+    });
+}

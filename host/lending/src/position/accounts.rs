@@ -28,7 +28,8 @@ pub(crate) fn join(positions: &mut [&mut Position], views: &[AccountView]) {
         let assets = positions.iter().filter(|position| own(position)).flat_map(|position| &position.assets);
         let joined = CollateralAccount { assets: assets.collect() };
         let owed = joined.owed_usd();
-        let stated = (owed > 0.0).then(|| (owed + view.room_usd) / owed);
+        // Without collateral, rounding may leave less than nothing.
+        let stated = (owed > 0.0).then(|| ((owed + view.room_usd) / owed).max(0.0));
         let computed = joined.health_factor(&|_| 1.0);
         let follows = match (stated, computed) {
             (Some(stated), Some(computed)) => (stated - computed).abs() <= ROUNDED * stated.max(1.0),

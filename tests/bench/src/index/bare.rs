@@ -22,8 +22,8 @@ pub struct Bare {
     pub logs: usize,
 }
 
-/// Reads all settled logs of the first chain of `config`; `logs` are expected in `blocks` blocks.
-pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
+/// Reads all settled logs of the first chain of `config`; each block has `density` logs.
+pub async fn read(config: &Config, density: u64) -> Result<Bare, Failure> {
     let chain = config.chains.first().ok_or("no chain")?;
     let client = Client::new(&endpoint::http(), &chain.endpoints(), &config.reading.rpc);
     let markets: Arc<[Market]> = chain.markets.iter().cloned().map(Market::new).collect();
@@ -32,7 +32,7 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
     let scan = Scan::new(markets.clone(), hints(&markets, Some(&terms)));
     let from = markets.iter().map(|market| market.config.from_block).min().unwrap_or(0);
     let span = Span { from, to: head.number - chain.finality };
-    let width = (LOGS_OF_RANGE as f64 / density) as u64;
+    let width = LOGS_OF_RANGE / density;
     let started = Instant::now();
     let limits = config.reading.logs();
     let mut ranges = stream::iter(span.pieces(width.max(1)))

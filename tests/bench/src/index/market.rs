@@ -11,7 +11,7 @@ use assay_evm::{Client, Span, endpoint, logs::LogQuery};
 use assay_index::Index;
 use assay_tests::{
     service::{KEY, Service, plugins},
-    stub::{CHAIN, FINALITY, FROM, MULTICALL, Market, POOL, wallet},
+    stub::{CHAIN, FINALITY, FROM, LOGS, MULTICALL, Market, POOL, wallet},
 };
 use tokio::time::sleep;
 
@@ -26,8 +26,6 @@ use crate::{
 
 const FULL: Market = Market { events: 10_000_000, wallets: 500_000 };
 const QUICK: Market = Market { events: 500_000, wallets: 25_000 };
-/// Logs of one block: two for each supply and withdrawal, which are half of the events.
-const DENSITY: f64 = 1.5;
 /// Histories whose 99th percentile is measured.
 const HISTORIES: u64 = 1_000;
 /// Blocks of the log query beside them.
@@ -48,12 +46,12 @@ pub async fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     fs::write(&file, &text)?;
     let config = config::load(Some(&file))?;
     // One before and one after, because the machine may change meanwhile.
-    let before = bare::read(&config, DENSITY).await?;
+    let before = bare::read(&config, LOGS).await?;
     let service = Service::start(&text);
     let seconds = in_step(&service, market).await?;
     let peak = service.peak();
     service.terminate().await;
-    let after = bare::read(&config, DENSITY).await?;
+    let after = bare::read(&config, LOGS).await?;
     let reference = Bare { seconds: f64::midpoint(before.seconds, after.seconds), logs: before.logs };
     let mut rows = vec![
         time(market, seconds, &reference, [before.seconds, after.seconds]),

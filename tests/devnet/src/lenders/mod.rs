@@ -223,6 +223,18 @@ impl Small {
         let time = time.ok_or_else(|| Error::Rpc("a block without time".to_owned()))?;
         Ok((time, receipts.into_iter().flat_map(|receipt| receipt.logs).collect()))
     }
+
+    /// Time and logs of every block, by its number.
+    ///
+    /// # Errors
+    /// When the node does not answer.
+    pub async fn blocks(&self) -> Result<Vec<(u64, Vec<Log>)>, Error> {
+        let mut blocks = Vec::new();
+        for number in 0..=self.head {
+            blocks.push(self.block(number).await?);
+        }
+        Ok(blocks)
+    }
 }
 
 fn present() -> u64 {

@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 use super::super::lies::first_of;
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader, one_log};
-use super::{Done, pool, position};
+use super::{Done, once, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
 /// Stablecoin for one ether, at the start, when it is worth a dollar. Later it is half a dollar for a day, and two
@@ -25,9 +25,9 @@ pub(super) const USDC_PER_ETHER: u64 = 2_500;
 const LOW_USDC_PER_ETHER: u64 = 5_000;
 const LAST_USDC_PER_ETHER: u64 = 1_250;
 
-struct World {
-    chain: Small,
-    market: Market,
+pub(super) struct World {
+    pub chain: Small,
+    pub market: Market,
     /// A market of another lender on the same chain.
     comet: Address,
     setup: Setup,
@@ -35,8 +35,8 @@ struct World {
 
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
-fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+pub(super) fn with(test: impl AsyncFnOnce(&World)) {
+    once(&WORLD, World::start, test);
 }
 
 fn units(amount: u64, reserve: Reserve) -> U256 {
@@ -175,7 +175,7 @@ impl World {
         Ok(Self { chain, market, comet: comet.comet, setup })
     }
 
-    fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> Reader {
         super::reader(&self.setup, &self.chain)
     }
 

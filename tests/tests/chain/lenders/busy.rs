@@ -34,7 +34,8 @@ fn twenty_thousand_events_are_counted_and_not_read_again() {
 
         let truth = busy::lived(&chain, market, wallet).await.unwrap();
         assert_eq!(truth.total(), 20_000);
-        for most in [3, 2] {
+        // 60,000 logs are more than one answer may hold: the span is halved twice.
+        for most in [18, 3] {
             let read = reader.read(wallet).await;
             let history = pool(&read.chains[0], market);
             assert_eq!((history.coverage, counted(history)), (Coverage::Complete, truth));

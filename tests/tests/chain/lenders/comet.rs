@@ -17,30 +17,30 @@ use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
 
+use super::super::Reader;
 use super::super::lies::first_of;
 use super::super::wallets::counted;
-use super::super::{RUNTIME, Reader};
-use super::{Done, pool, position};
+use super::{Done, once, pool, position};
 
 const ETHER_USD: f64 = 2_000.0;
 /// The price of a base token of each market, and of its collateral in the quote currency of the market.
 const DOLLARS: (f64, [f64; 2]) = (0.5, [2_000.0, 30.0]);
 const ETHER: (f64, [f64; 2]) = (ETHER_USD, [1.25, 0.5]);
 
-struct World {
-    chain: Small,
+pub(super) struct World {
+    pub chain: Small,
     /// Quotes in dollars.
-    dollars: Market,
+    pub dollars: Market,
     /// Quotes in its base asset, which is wrapped ether.
-    ether: Market,
+    pub ether: Market,
     multicall: Address,
     setup: Setup,
 }
 
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
-fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+pub(super) fn with(test: impl AsyncFnOnce(&World)) {
+    once(&WORLD, World::start, test);
 }
 
 fn uncached(config: &mut assay::config::Config) {
@@ -205,7 +205,7 @@ impl World {
         Ok(Self { chain, dollars, ether, multicall, setup })
     }
 
-    fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> Reader {
         super::reader(&self.setup, &self.chain)
     }
 

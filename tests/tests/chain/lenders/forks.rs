@@ -132,14 +132,6 @@ fn lived(blocks: &[(u64, Vec<Log>)], pool: Address, wallet: Address) -> LendingE
     lived
 }
 
-async fn blocks(chain: &Small) -> Vec<(u64, Vec<Log>)> {
-    let mut blocks = Vec::new();
-    for number in 0..=chain.head {
-        blocks.push(chain.block(number).await.unwrap());
-    }
-    blocks
-}
-
 /// Dollars that `user` supplies and owes in a pool, by its data provider.
 async fn held(chain: &Small, market: &V3, user: Address) -> (f64, f64) {
     let (mut supplied, mut borrowed) = (0.0, 0.0);
@@ -188,7 +180,7 @@ fn each_fork_of_aave_v3_is_what_its_receipts_and_its_data_provider_say() {
         live(&mut chain, &one, &other).await.unwrap();
         let markets = vec![("lenderA_v3", "SparkLend", one.pool), ("lenderA_v3", "Another fork", other.pool)];
         let setup = Setup { native_feed, markets, ..Setup::default() };
-        let (blocks, mut liquidations) = (blocks(&chain).await, 0);
+        let (blocks, mut liquidations) = (chain.blocks().await.unwrap(), 0);
         let reading = reader(&setup, &chain).started().await;
         for name in ["bank", "ada", "ben", "cleo", "liquidator"] {
             let snapshot = reading.read(wallet(name)).await;
@@ -267,7 +259,7 @@ async fn compound_fork(controller: &str, names: [&'static str; 3]) -> (Small, Co
 /// index. Returns the wallets with other histories and their markets.
 async fn incomplete(controller: &str, names: [&'static str; 3], queries: usize) -> Vec<(&'static str, &'static str)> {
     let (chain, compound, setup) = compound_fork(controller, names).await;
-    let (reading, blocks) = (reader(&setup, &chain).started().await, blocks(&chain).await);
+    let (reading, blocks) = (reader(&setup, &chain).started().await, chain.blocks().await.unwrap());
     let (mut incomplete, mut complete) = (Vec::new(), LendingEvents::default());
     for name in ["ada", "ben", "cleo", "dora", "finn", "gus", "jon"] {
         let snapshot = reading.read(wallet(name)).await;

@@ -7,6 +7,7 @@ mod credit;
 mod ctoken;
 mod euler;
 mod forks;
+mod health;
 mod maker;
 mod morpho;
 mod risk;
@@ -24,9 +25,15 @@ use assay_tasks::Tracker;
 use assay_tests::devnet::Error;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::config::Setup;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::Reader;
+use super::{RUNTIME, Reader};
+
+/// Runs a test in a world that the tests of a file share. The first test starts it.
+fn once<W>(world: &'static OnceCell<W>, start: impl AsyncFnOnce() -> Result<W, Error>, test: impl AsyncFnOnce(&W)) {
+    RUNTIME.block_on(async { test(world.get_or_init(async || start().await.unwrap()).await).await });
+}
 
 pub(super) fn reader(setup: &Setup, chain: &Small) -> Reader {
     Reader::configured(|store| setup.toml(chain.url(), Path::new("plugins"), store, "a-key-for-tests"))

@@ -14,12 +14,12 @@ use assay_tests::proxy::{Call, Proxy, Reply};
 use assay_tests::venus::{self, Faucet, Oracle, Unitroller, VBnb, VToken, Venus};
 use tokio::sync::OnceCell;
 
-use super::super::{RUNTIME, Reader, one_log};
-use super::{Done, pool, position};
+use super::super::{Reader, one_log};
+use super::{Done, once, pool, position};
 
-struct World {
-    chain: Small,
-    venus: Venus,
+pub(super) struct World {
+    pub chain: Small,
+    pub venus: Venus,
     /// Time and logs of every block, read from its receipts.
     blocks: Vec<(u64, Vec<Log>)>,
     setup: Setup,
@@ -27,8 +27,8 @@ struct World {
 
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
-fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+pub(super) fn with(test: impl AsyncFnOnce(&World)) {
+    once(&WORLD, World::start, test);
 }
 
 fn units(amount: u64, market: &Market) -> U256 {
@@ -109,14 +109,11 @@ impl World {
         let names = ["vUSDC", "vDAI", "vBNB"].into_iter().zip(venus.markets());
         let markets = names.map(|(name, market)| ("lenderB_v2", name, market.ctoken)).collect();
         let setup = Setup { native_feed, markets, ..Setup::default() };
-        let mut blocks = Vec::new();
-        for number in 0..=chain.head {
-            blocks.push(chain.block(number).await?);
-        }
+        let blocks = chain.blocks().await?;
         Ok(Self { chain, venus, blocks, setup })
     }
 
-    fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> Reader {
         super::reader(&self.setup, &self.chain)
     }
 

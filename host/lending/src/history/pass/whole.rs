@@ -1,5 +1,5 @@
-//! Blocks of which a log was left out, by its pair in the same transaction: the block itself shows all of its logs, or
-//! that there are no more.
+//! Reads the blocks that lack a log whose pair in the same transaction was found. If a block's receipts hash to the
+//! root in its header, they have every log: the missing one, or the proof that there is none.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,10 +15,10 @@ use assay_domain::B256;
 use assay_evm::Fault;
 
 impl Pass<'_> {
-    /// The events and amounts in `found`, and in the blocks that lack a log, if an endpoint can prove these.
+    /// The events and amounts in `found`, completed by the blocks that lack a log, if an endpoint proves these blocks.
     ///
     /// # Errors
-    /// [`Fault`] if no endpoint answers now.
+    /// [`Fault`] if no endpoint answers.
     pub(super) async fn whole(&self, mut found: FoundLogs) -> Result<Extract, Fault> {
         let extract = self.extract(&mut found);
         let blocks: BTreeSet<u64> = self.lacking(&extract).into_iter().map(|(_, block)| block).collect();
@@ -41,7 +41,7 @@ impl Pass<'_> {
         Ok(self.extract(&mut found))
     }
 
-    /// The markets, by index, and blocks in which `found` lacks a log.
+    /// The blocks in which `found` lacks a log, each with the index of the market.
     pub(super) fn lacking(&self, found: &Extract) -> Vec<(usize, u64)> {
         let has_all = |index: usize| self.reader.markets.get(index).is_some_and(Market::logs_everything);
         found.incomplete.keys().copied().filter(|(index, _)| has_all(*index)).collect()

@@ -1,8 +1,8 @@
-//! Pairs of logs: each log of a token that changes a wallet's balance has a log of the pool in the same transaction, or
-//! a transfer that also minted interest. A log without its pair shows that one was left out: the receipt of its
-//! transaction has both.
+//! Pairs of logs: if a token logs a change of a wallet's balance, the pool logs the event in the same transaction, or
+//! the change is interest that a transfer minted. A log without its pair shows that one was left out; the receipt of
+//! the transaction has both.
 //!
-//! The amounts would not always show it: what a missing log moved may be less than the interest that is possible.
+//! Amounts do not always show a missing log: it may have moved less than the possible interest.
 
 use std::collections::BTreeMap;
 
@@ -39,12 +39,12 @@ alloy::sol! {
     event RebalanceStableBorrowRate(address indexed reserve, address indexed user);
 }
 
-/// The pool's logs of a debt that changes its rate. They are no events, but explain logs of the debt's tokens.
+/// The pool's logs of a change of a debt's rate. They are not events, but they explain logs of the debt's tokens.
 pub(super) const RATES_V2: &[B256] = &[v2::Swap::SIGNATURE_HASH, RebalanceStableBorrowRate::SIGNATURE_HASH];
 pub(super) const RATES_V3: &[B256] =
     &[v3::SwapBorrowRateMode::SIGNATURE_HASH, RebalanceStableBorrowRate::SIGNATURE_HASH];
 
-/// A token of a reserve, by what its balance is.
+/// A token of a reserve, and the side of a position that its balance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub address: Address,
@@ -55,12 +55,12 @@ pub(super) struct Token {
 /// The logs of one token about a wallet in one transaction.
 #[derive(Debug, Default)]
 struct TokenLogs {
-    /// Transfers from or to no one.
+    /// Transfers from or to the zero address.
     minted: usize,
-    /// Transfers between two addresses, and the logs of their stored amounts.
+    /// Transfers between two addresses, and the logs of the scaled amounts that they moved.
     moved: usize,
     moved_scaled: usize,
-    /// Mints and burns of the stored balance.
+    /// Mints and burns of the scaled balance.
     stored: usize,
 }
 
@@ -84,8 +84,8 @@ impl TokenLogs {
     }
 }
 
-/// Whether the logs of `token` in a transaction, which are among `beside`, have their pairs: `own`, the pool's logs
-/// that name the wallet there, or transfers. A transaction may have several of each.
+/// Whether the logs of `token` in a transaction have their pairs: `own`, the pool's logs that name the wallet, or
+/// transfers. `beside` are the logs of all tokens. A transaction may have several of each.
 pub(super) fn is_paired(token: Token, wallet: B256, own: &[&Log], beside: &[&Log]) -> bool {
     let logs = beside.iter().copied().filter(|log| log.address() == token.address);
     let TokenLogs { minted, moved, moved_scaled, stored } = TokenLogs::of(logs, wallet);
@@ -93,20 +93,20 @@ pub(super) fn is_paired(token: Token, wallet: B256, own: &[&Log], beside: &[&Log
     minted.max(stored) <= logged + moved && moved_scaled <= moved
 }
 
-/// How often a log of the pool changes the balance of `token`.
+/// The number of logs of `token` that a log of the pool explains.
 fn changes(log: &Log, Token { side, asset, .. }: Token) -> usize {
     let is_rate = |topic0: &B256| RATES_V2.contains(topic0) || RATES_V3.contains(topic0);
     match side {
         Side::Supply => usize::from(changes_supply(log, asset)),
-        // The token of debts at a fixed rate burns all of a debt, and mints it again.
+        // A token of debts at a fixed rate burns the whole debt and mints it again.
         _ if log.topic0() == Some(&RebalanceStableBorrowRate::SIGNATURE_HASH) && address_at(log, 1) == Some(asset) => 2,
         _ if log.topic0().is_some_and(is_rate) => usize::from(address_at(log, 1) == Some(asset)),
         _ => usize::from(changes_debt(log, asset)),
     }
 }
 
-/// The logs in `own`, the pool's logs that name the wallet, that changed a token without a log among `beside`, which
-/// has those of tokens.
+/// The logs in `own`, the pool's logs that name the wallet, whose change of a token has no log in `beside`, the logs of
+/// tokens.
 pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wallet: B256) -> Vec<&'a Log> {
     let place = |log: &Log| (log.block_hash, log.transaction_hash);
     let mut of_tokens = BTreeMap::<_, Vec<&Log>>::new();
@@ -115,7 +115,7 @@ pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wall
     }
     let mut logged = BTreeMap::<_, (usize, Vec<&'a Log>)>::new();
     for log in own {
-        // A debt that is written off is burnt with what was liquidated.
+        // A liquidation and the write-off of the remaining debt burn once.
         for Move { side, asset, .. } in moved(log).filter(|_| event(log).is_some()).unwrap_or_default() {
             let Asset::Token(asset) = asset else { continue };
             let (count, logs) = logged.entry((place(log), side, asset)).or_default();
@@ -135,14 +135,14 @@ pub(super) fn lonely<'a>(own: &[&'a Log], beside: &[&Log], listed: &[Hint], wall
     logged.into_iter().flat_map(lacks).collect()
 }
 
-/// One log for each token and transaction in which a log has no pair.
+/// The logs without a pair, one for each token and transaction.
 pub(super) fn unpaired<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
     let place = |log: &Log| (log.block_hash, log.transaction_hash);
     let mut tokens = BTreeMap::<_, Vec<&'a Log>>::new();
     for log in &evidence.hints {
         tokens.entry((place(log), log.address())).or_default().push(log);
     }
-    // Logs about a rate are only in receipts.
+    // No query asks for logs of a rate: only receipts have them.
     let is_rate = |log: &&&Log| {
         let topics = log.topics();
         topics.first().is_some_and(|topic0| RATES_V2.contains(topic0) || RATES_V3.contains(topic0))
@@ -161,7 +161,7 @@ pub(super) fn unpaired<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log
     tokens.into_iter().filter_map(lacks).collect()
 }
 
-/// The token at `address`, if its logs show every change of a wallet's balance.
+/// The token at `address`, if it logs every change of a wallet's balance.
 fn token(evidence: &Evidence<'_>, address: Address) -> Option<Token> {
     let mut own = evidence.listed.iter().filter(|hint| hint.contract.has(address));
     own.find_map(|hint| match hint.naming {

@@ -1,10 +1,12 @@
-//! Pairs of logs: each transfer of the underlying token between a wallet and the cToken has a log of the cToken in the
-//! same transaction, of a borrowing or a repayment, or of cTokens that were minted or redeemed. A transfer without one
-//! shows that it was left out, or that the token was simply sent there.
+//! Pairs of logs: a cToken logs a reason for each transfer of the underlying token between a wallet and itself: a
+//! borrowing, a repayment, or cTokens that were minted or redeemed. A transfer without a reason in its transaction
+//! shows that a log was left out, or that the token was simply sent to the contract.
+//!
+//! cTokens that are minted or redeemed have two logs, their transfer and a `Mint` or a `Redeem`. Either is a reason.
 
 use std::collections::BTreeMap;
 
-use alloy::rpc::types::Log;
+use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 
 use super::events::{BORROW, REPAY_BORROW, word};
 use crate::{
@@ -13,13 +15,50 @@ use crate::{
 };
 use assay_domain::B256;
 
-/// How often the underlying token moved between a wallet and the cToken in one transaction, and how often the cToken
-/// logged a reason.
+sol! {
+    event Mint(address minter, uint256 mintAmount, uint256 mintTokens);
+    event Redeem(address redeemer, uint256 redeemAmount, uint256 redeemTokens);
+    // Venus: the cTokens are another wallet's.
+    event MintBehalf(address payer, address receiver, uint256 mintAmount, uint256 mintTokens);
+}
+
+const MINT: B256 = Mint::SIGNATURE_HASH;
+const REDEEM: B256 = Redeem::SIGNATURE_HASH;
+const MINT_BEHALF: B256 = MintBehalf::SIGNATURE_HASH;
+
+/// The transfers of the underlying token between a wallet and a cToken in one transaction, and their reasons, each from
+/// the wallet to the cToken and back.
 #[derive(Debug, Default)]
 struct Moves {
-    /// From the wallet to the cToken, and back.
     paid: [usize; 2],
-    reasons: [usize; 2],
+    /// Repayments and borrowings.
+    debts: [usize; 2],
+    /// cTokens that were minted and redeemed, by their transfers and by the other log of each.
+    transferred: [usize; 2],
+    logged: [usize; 2],
+}
+
+impl Moves {
+    fn add_reason(&mut self, log: &Log, wallet: B256) {
+        let (ctoken, is_by) = (log.address().into_word(), |index| word(log, index) == Some(wallet));
+        let Self { debts: [repaid, borrowed], transferred: [minted, redeemed], logged: [mints, redeems], .. } = self;
+        let reason = match log.topics() {
+            [REPAY_BORROW] if is_by(0) => repaid,
+            [BORROW] if is_by(0) => borrowed,
+            [TRANSFER, from, to] if (*from, *to) == (ctoken, wallet) => minted,
+            [TRANSFER, from, to] if (*from, *to) == (wallet, ctoken) => redeemed,
+            [MINT | MINT_BEHALF] if is_by(0) => mints,
+            [REDEEM] if is_by(0) => redeems,
+            _ => return,
+        };
+        *reason += 1;
+    }
+
+    fn lacks_a_reason(&self) -> bool {
+        let reasons = self.debts.iter().zip(self.transferred.iter().zip(self.logged));
+        let reasons = reasons.map(|(debts, (transferred, logged))| debts + (*transferred).max(logged));
+        self.paid.iter().zip(reasons).any(|(paid, reasons)| *paid > reasons)
+    }
 }
 
 /// The transfers in `evidence` without a reason, one of each transaction.
@@ -36,21 +75,11 @@ pub(super) fn unpaired<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log
         }
     }
     for log in &evidence.receipts {
-        let Some((moves, _)) = found.get_mut(&place(log)) else { continue };
-        let ctoken = log.address().into_word();
-        let [to, from] = &mut moves.reasons;
-        match log.topics() {
-            [REPAY_BORROW] if word(log, 0) == Some(wallet) => *to += 1,
-            [BORROW] if word(log, 0) == Some(wallet) => *from += 1,
-            [TRANSFER, minter, owner] if (*minter, *owner) == (ctoken, wallet) => *to += 1,
-            [TRANSFER, owner, redeemer] if (*owner, *redeemer) == (wallet, ctoken) => *from += 1,
-            _ => {}
+        if let Some((moves, _)) = found.get_mut(&place(log)) {
+            moves.add_reason(log, wallet);
         }
     }
-    let lacks = |(Moves { paid, reasons }, first): (Moves, Option<&'a Log>)| {
-        first.filter(|_| paid.iter().zip(reasons).any(|(paid, reasons)| *paid > reasons))
-    };
-    found.into_values().filter_map(lacks).collect()
+    found.into_values().filter_map(|(moves, first)| first.filter(|_| moves.lacks_a_reason())).collect()
 }
 
 #[cfg(test)]
@@ -75,8 +104,8 @@ mod tests {
         log(contract, &[TRANSFER, from.into_word(), to.into_word()], &[U256::from(5).into()])
     }
 
-    /// A log of the cToken about a debt, with the address that it names first.
-    fn debt(topic0: B256, by: Address) -> Log {
+    /// A log of the cToken without topics, with the address that it names first.
+    fn stated(topic0: B256, by: Address) -> Log {
         log(CTOKEN, &[topic0], &[by.into_word(), WALLET.into_word(), U256::from(5).into()])
     }
 
@@ -95,10 +124,13 @@ mod tests {
     fn each_transfer_has_a_reason() {
         let (paid, got) = (transfer(UNDERLYING, WALLET, CTOKEN), transfer(UNDERLYING, CTOKEN, WALLET));
         for (moved, reason, other) in [
-            (&paid, debt(REPAY_BORROW, WALLET), debt(REPAY_BORROW, OTHER)),
+            (&paid, stated(REPAY_BORROW, WALLET), stated(REPAY_BORROW, OTHER)),
             (&paid, transfer(CTOKEN, CTOKEN, WALLET), transfer(CTOKEN, CTOKEN, OTHER)),
-            (&got, debt(BORROW, WALLET), debt(BORROW, OTHER)),
+            (&got, stated(BORROW, WALLET), stated(BORROW, OTHER)),
             (&got, transfer(CTOKEN, WALLET, CTOKEN), transfer(CTOKEN, WALLET, OTHER)),
+            (&paid, stated(MINT, WALLET), stated(REDEEM, WALLET)),
+            (&paid, stated(MINT_BEHALF, WALLET), stated(MINT_BEHALF, OTHER)),
+            (&got, stated(REDEEM, WALLET), stated(MINT, WALLET)),
         ] {
             let moved = std::slice::from_ref(moved);
             assert!(!lacks(moved, std::slice::from_ref(&reason)));
@@ -108,5 +140,14 @@ mod tests {
             assert!(lacks(&twice, std::slice::from_ref(&reason)) && !lacks(&twice, &[reason.clone(), reason]));
         }
         assert!(!lacks(&[transfer(CTOKEN, OTHER, WALLET), transfer(UNDERLYING, OTHER, WALLET)], &[]));
+    }
+
+    #[test]
+    fn both_logs_of_a_mint_are_one_reason() {
+        let (paid, minted) = (transfer(UNDERLYING, WALLET, CTOKEN), transfer(CTOKEN, CTOKEN, WALLET));
+        let both = [minted, stated(MINT, WALLET)];
+        assert!(!lacks(std::slice::from_ref(&paid), &both));
+        assert!(lacks(&[paid.clone(), paid.clone()], &both), "a repayment beside it was left out");
+        assert!(!lacks(&[paid.clone(), paid], &[both.as_slice(), &[stated(REPAY_BORROW, WALLET)]].concat()));
     }
 }

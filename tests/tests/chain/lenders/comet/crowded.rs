@@ -15,8 +15,8 @@ use assay_tests::proxy::Proxy;
 use tokio::sync::OnceCell;
 
 use super::super::super::lies::topic;
-use super::super::super::{RUNTIME, Reader, one_log};
-use super::super::pool;
+use super::super::super::{Reader, one_log};
+use super::super::{once, pool};
 use super::{DOLLARS, ETHER_USD, uncached};
 
 const NAMES: [&str; 8] = ["abel", "bela", "carl", "dana", "elsa", "fred", "gary", "hope"];
@@ -58,7 +58,7 @@ struct World {
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
 fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+    once(&WORLD, World::start, test);
 }
 
 impl World {

@@ -9,9 +9,9 @@ use assay_tests::lenders::maker::{self, Maker};
 use assay_tests::lenders::{Log, Small};
 use tokio::sync::OnceCell;
 
+use super::super::super::Reader;
 use super::super::super::wallets::counted;
-use super::super::super::{RUNTIME, Reader};
-use super::super::{Done, pool, position, reader};
+use super::super::{Done, once, pool, position, reader};
 use super::wallets::live;
 
 pub(super) const ETHER_USD: f64 = 2_000.0;
@@ -27,7 +27,7 @@ pub(super) struct World {
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
 pub(super) fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+    once(&WORLD, World::start, test);
 }
 
 impl World {
@@ -49,10 +49,7 @@ impl World {
             chainlog: Some(maker.chainlog),
             ..Setup::default()
         };
-        let mut blocks = Vec::new();
-        for number in 0..=chain.head {
-            blocks.push(chain.block(number).await?);
-        }
+        let blocks = chain.blocks().await?;
         Ok(Self { chain, maker, blocks, setup })
     }
 

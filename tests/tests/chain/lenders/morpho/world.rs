@@ -8,9 +8,9 @@ use assay_tests::lenders::morpho::{self, Market, Morpho};
 use assay_tests::lenders::{Log, Small};
 use tokio::sync::OnceCell;
 
+use super::super::super::Reader;
 use super::super::super::wallets::counted;
-use super::super::super::{RUNTIME, Reader};
-use super::super::{pool, position, reader};
+use super::super::{once, pool, position, reader};
 use super::wallets::live;
 
 pub(super) const ETHER_USD: f64 = 2_000.0;
@@ -38,7 +38,7 @@ pub(super) struct Markets {
 static WORLD: OnceCell<World> = OnceCell::const_new();
 
 pub(super) fn with(test: impl AsyncFnOnce(&World)) {
-    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+    once(&WORLD, World::start, test);
 }
 
 impl World {
@@ -61,10 +61,7 @@ impl World {
             markets: vec![("morpho_blue", "All", morpho.blue)],
             ..Setup::default()
         };
-        let mut blocks = Vec::new();
-        for number in 0..=chain.head {
-            blocks.push(chain.block(number).await?);
-        }
+        let blocks = chain.blocks().await?;
         Ok(Self { chain, morpho, markets, blocks, setup })
     }
 
