@@ -76,6 +76,11 @@ soak-providers:
 soak-maker:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- lenders::maker::walk --nocapture
 
+# Compares stubs with the original contracts, of which SOURCES has checkouts. No part of PARTS: they are in no package.
+soak-dialects:
+	@test -d "$(SOURCES)" || { echo "soak: SOURCES=FOLDER has euler-vault-kit and ethereum-vault-connector"; exit 2; }
+	node tests/euler/compare.mjs $(SOURCES)
+
 soak-sentinel soak-cluster: soak-%:
 	ASSAY_TEST_STORE=$* .ci/suite --only redis
 

@@ -99,10 +99,7 @@ impl Protocol {
                 "positions and deposits of a smart account, and deposits that are staked for rewards, belong to these \
                  contracts and are not shown",
             ],
-            Self::EulerV2 => &[
-                "shares of vaults that are moved to or from another wallet are in no event",
-                "what others give in a vault that was made within the last hour is not found",
-            ],
+            Self::EulerV2 => &["shares of vaults that are moved to or from another wallet are in no event"],
         }
     }
 

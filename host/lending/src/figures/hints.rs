@@ -132,6 +132,11 @@ impl Hint {
         matches!(self.naming, Naming::Alias { .. } | Naming::Accounts(_))
     }
 
+    /// Whether its logs may be the only ones that name a part of a position. Those of a part are not.
+    pub(crate) fn names_parts(&self) -> bool {
+        !matches!(self.naming, Naming::Alias { .. })
+    }
+
     /// The words other than the wallet's own that identify `wallet` in the logs.
     pub(crate) fn aliases(&self, wallet: B256) -> Vec<B256> {
         match self.naming {

@@ -7,11 +7,12 @@
 //! and one more with Compound v2 and with Maker, for the logs in which any contract names a new owner.
 //!
 //! Continuing a history takes two queries, or three with Morpho Blue, where the third topic names the owner in most
-//! events, and with Euler v2, where it does in withdrawals. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
-//! aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
-//! that one, so its receipt is read, which has the liquidation. A first read also queries the third topic, to avoid
-//! depending on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
-//! address: they are part of the queries of their topics, and those with contracts outside the list are dropped.
+//! events, and with Euler v2, where it does in withdrawals. In the other protocols only Aave's liquidations name the
+//! wallet there, and each comes with a log of an aToken that names it in one of the first two: the seized aTokens were
+//! burnt or transferred. No other log explains that one, so its receipt is read, which has the liquidation. A first
+//! read also queries the third topic, to avoid depending on the list of aTokens that a pool has today. Over a short
+//! span a wallet has few transfers with any address: they are part of the queries of their topics, and those with
+//! contracts outside the list are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 

@@ -161,6 +161,19 @@ pub fn item<C: SolCall>(target: Address, account: Address, call: &C) -> BatchIte
 }
 
 impl Euler {
+    /// Makes another vault of `coin`, and returns it.
+    ///
+    /// # Errors
+    /// When the transaction fails.
+    pub async fn another_vault(&self, chain: &mut Small, coin: Coin) -> Result<Coin, Error> {
+        let call = Factory::createVaultCall { asset: coin.token, oracle: self.oracle };
+        chain.call(actors::address(DEPLOYER), self.factory, &call).await?;
+        let list = Factory::getProxyListSliceCall { start: U256::from(3), end: U256::from(4) };
+        let vaults = chain.view(self.factory, &list, chain.head).await?;
+        let vault = vaults.first().copied().ok_or_else(|| Error::Unknown("a vault".to_owned()))?;
+        Ok(Coin { vault, ..coin })
+    }
+
     pub fn queue_price(&self, chain: &mut Small, coin: Coin, dollars: f64) {
         let price = U256::from((dollars * 1e6).round() as u64) * U256::from(10).pow(U256::from(12));
         chain.queue(actors::address(DEPLOYER), self.oracle, &Oracle::setPriceCall { token: coin.token, price });

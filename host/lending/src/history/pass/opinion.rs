@@ -27,7 +27,7 @@ impl Pass<'_> {
     pub(super) fn names_parts(&self, log: &Log) -> bool {
         let wallet = self.plan.wallet.into_word();
         self.naming_markets().filter(|(_, hints)| !is_of_account(hints, log)).any(|(market, hints)| {
-            market.is_own(log, wallet) || hints.iter().any(|hint| !hint.is_alias() && hint.is(log, wallet))
+            market.is_own(log, wallet) || hints.iter().any(|hint| hint.names_parts() && hint.is(log, wallet))
         })
     }
 
@@ -49,7 +49,7 @@ impl Pass<'_> {
     /// The contracts with such logs.
     fn naming_contracts(&self) -> HashSet<Address> {
         let contracts = |(market, hints): (&Market, &[Hint])| {
-            let of_hints = hints.iter().filter(|hint| !hint.is_alias()).flat_map(|hint| hint.contract.addresses());
+            let of_hints = hints.iter().filter(|hint| hint.names_parts()).flat_map(|hint| hint.contract.addresses());
             of_hints.chain([market.config.address]).collect::<Vec<_>>()
         };
         self.naming_markets().flat_map(contracts).collect()

@@ -4,9 +4,9 @@
 //!
 //! Each log of a vault names its account. The sums of shares, and of debt with the interest that the vault logs before
 //! each change, are exactly what the vault keeps for an account, in one slot of its storage; so each missing log of a
-//! part that is known shows. The parts are those that the logs name, those of the calls for the wallet's accounts, which
-//! the connector logs, and the controllers and collaterals of its accounts. Nothing but their logs shows shares that a
-//! stranger gave to an account, so with one endpoint the wallet's shares in all vaults are read.
+//! part that is known shows. The parts are those that the logs name, those of the calls for the wallet's accounts,
+//! which the connector logs, and the controllers and collaterals of its accounts. Nothing but their logs shows shares
+//! that a stranger gave to an account, so with one endpoint the wallet's shares in all vaults are read.
 //!
 //! Some logs change no amount, only what another log means: a missing one shows by the logs and calls beside it.
 //!

@@ -1,8 +1,8 @@
 //! A wallet's positions in the vaults that it used. Shares and debts are the vault's stored ones, to compare them with
 //! the logs; amounts are the vault's own views, with the interest until now. The controller of an account states its
-//! collateral and its debt in a unit of its own; the health factor is their quotient. Anybody can have a vault made with
-//! any token and any oracle, and supply to it for any account: only a controller's view asks others, within limits, and
-//! dollar prices come only from the chain's own sources.
+//! collateral and its debt in a unit of its own; the health factor is their quotient. Anybody can have a vault made
+//! with any token and any oracle, and supply to it for any account: only a controller's view asks others, within
+//! limits, and dollar prices come only from the chain's own sources.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,8 +45,8 @@ const OWED: usize = 144;
 const POINT: usize = 31;
 /// One, in the shares of collateral that a debt may reach.
 const WHOLE: f64 = 1e4;
-const ANOTHERS: &str = "the address is an account of another wallet in the protocol's connector, and what it has is that \
-                        wallet's";
+const ANOTHERS: &str = "the address is an account of another wallet in the protocol's connector, and what it has is \
+                        that wallet's";
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone)]
@@ -56,12 +56,21 @@ pub(super) struct Request {
     /// Vault and account.
     parts: BTreeSet<(Address, Address)>,
     accounts: BTreeSet<Address>,
+    /// Vaults and accounts in which only one endpoint says that there is nothing.
+    others: Vec<(Address, Address)>,
     /// Whether the wallet's accounts are another's.
     is_anothers: bool,
 }
 
 impl Request {
-    pub(super) fn of(connector: Address, vaults: Arc<HashSet<Address>>, wallet: Address, used: Used<'_>) -> Self {
+    /// `traced` are the vaults in which each account is read, except that of the wallet's address, which has traces.
+    pub(super) fn of(
+        connector: Address,
+        vaults: Arc<HashSet<Address>>,
+        traced: &[Address],
+        wallet: Address,
+        used: Used<'_>,
+    ) -> Self {
         let is_anothers = used.hints.iter().any(|hint| matches!(hint.naming, Naming::Never { .. }));
         let owns = used.hints.iter().any(|hint| matches!(hint.naming, Naming::Accounts(_)));
         let mut parts = BTreeSet::new();
@@ -69,8 +78,11 @@ impl Request {
             // A call of another contract than a vault is no part.
             parts.extend(vaults.iter().filter(|vault| is_in(id, **vault)).map(|vault| (*vault, account(id))));
         }
-        let accounts = parts.iter().map(|(_, account)| *account).chain(owns.then_some(wallet)).collect();
-        Self { connector, vaults, parts, accounts, is_anothers }
+        let accounts: BTreeSet<_> = parts.iter().map(|(_, account)| *account).chain(owns.then_some(wallet)).collect();
+        let others = accounts.iter().filter(|account| **account != wallet);
+        let others = others.flat_map(|account| traced.iter().map(move |vault| (*vault, *account)));
+        let others = others.filter(|part| !parts.contains(part)).collect();
+        Self { connector, vaults, parts, accounts, others, is_anothers }
     }
 }
 
@@ -114,7 +126,7 @@ type EulerAnswers<'a> = BTreeMap<EulerQuestion, Option<&'a Option<Bytes>>>;
 impl UsedVaults {
     /// The positions of a wallet. `None` if a contract does not answer, or does not keep accounts as expected.
     pub(super) async fn look_up(client: &Client, asked: Request, at: Block) -> Result<Option<Self>, Fault> {
-        let Request { connector, vaults, mut parts, accounts, is_anothers } = asked;
+        let Request { connector, vaults, mut parts, accounts, others, is_anothers } = asked;
         if is_anothers || accounts.is_empty() {
             return Ok(Some(Self { is_anothers, ..Self::default() }));
         }
@@ -125,7 +137,14 @@ impl UsedVaults {
                 Call::new(connector, &getCollateralsCall { account }),
             ]
         };
-        let answers = client.shared_calls(accounts.iter().flat_map(both).collect(), at.hash).await?;
+        let shares = |(vault, account): &(Address, Address)| Call::new(*vault, &balanceOfCall { account: *account });
+        let calls = accounts.iter().flat_map(both).chain(others.iter().map(shares)).collect();
+        let answers = client.shared_calls(calls, at.hash).await?;
+        let (answers, of_others) = answers.split_at(accounts.len().saturating_mul(2).min(answers.len()));
+        for (part, answer) in others.into_iter().zip(of_others) {
+            let Some(shares) = returned::<balanceOfCall>(Some(answer)) else { return Ok(None) };
+            parts.extend((!shares.is_zero()).then_some(part));
+        }
         let mut secured = BTreeMap::<(Address, Address), Address>::new();
         for (account, answers) in accounts.iter().zip(answers.chunks(2)) {
             let Some(controllers) = returned::<getControllersCall>(answers.first()) else { return Ok(None) };

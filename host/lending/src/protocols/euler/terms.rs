@@ -1,6 +1,12 @@
 //! The terms: the list of all vaults, and the accounts of a wallet by the connector.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use alloy::{
     primitives::{Bytes, map::HashSet},
@@ -37,8 +43,11 @@ sol! {
 
 #[derive(Debug, Clone)]
 pub(super) struct EulerTerms {
+    factory: Address,
     connector: Address,
     vaults: Arc<HashSet<Address>>,
+    /// Whether the factory was seen to have more vaults than these.
+    has_grown: Arc<AtomicBool>,
     /// The vaults in which the wallet's shares are read, if nothing but one endpoint tells of logs.
     traced: Vec<Address>,
 }
@@ -98,18 +107,28 @@ impl EulerTerms {
         let set = vaults.iter().copied().collect();
         let is_alone = client.other_endpoints().is_none();
         let traced = if is_alone { vaults } else { Vec::new() };
-        Some(Self { connector: market.evc?, vaults: Arc::new(set), traced })
+        let (factory, has_grown) = (market.address, Arc::default());
+        Some(Self { factory, connector: market.evc?, vaults: Arc::new(set), has_grown, traced })
     }
 
     fn hint(&self, topic0: B256, naming: Naming) -> Hint {
         Hint { contract: Emitter::Set(self.vaults.clone()), topic0, naming, explained_by: &[] }
     }
 
-    /// The accounts of `wallet`, by their owner in the connector.
+    /// The accounts of `wallet`, by their owner in the connector. `None` if there is a vault whose logs would not be
+    /// read: a history that leaves it out must not be kept.
     async fn accounts(&self, client: &Client, wallet: Address, at: Block) -> Result<Option<Vec<Hint>>, Fault> {
-        let owner = vec![Call::new(self.connector, &getAccountOwnerCall { account: wallet })];
-        let answers = client.shared_calls(owner, at.hash).await?;
+        let asked = vec![
+            Call::new(self.connector, &getAccountOwnerCall { account: wallet }),
+            Call::new(self.factory, &getProxyListLengthCall {}),
+        ];
+        let answers = client.shared_calls(asked, at.hash).await?;
         let Some(owner) = returned::<getAccountOwnerCall>(answers.first()) else { return Ok(None) };
+        let Some(number) = returned::<getProxyListLengthCall>(answers.get(1)) else { return Ok(None) };
+        if number > U256::from(self.vaults.len()) {
+            self.has_grown.store(true, Ordering::Relaxed);
+            return Ok(None);
+        }
         let of_connector = |naming| Hint { contract: self.connector.into(), topic0: CALL, naming, explained_by: &[] };
         Ok(Some(if owner.is_zero() || self.vaults.is_empty() {
             Vec::new()
@@ -152,6 +171,11 @@ impl LendingTerms for EulerTerms {
         held.map(|(vault, _)| (Side::Supply, Asset::Shares(part(*vault, wallet)))).collect()
     }
 
+    /// A list without a new vault is looked up again soon.
+    fn is_whole(&self) -> bool {
+        !self.has_grown.load(Ordering::Relaxed)
+    }
+
     fn lacks_parts(&self, answers: &[Option<Bytes>]) -> bool {
         let read = answers.iter().filter(|answer| returned::<balanceOfCall>(Some(*answer)).is_some()).count();
         self.traced.is_empty() && !self.vaults.is_empty() || read != self.traced.len()
@@ -176,7 +200,7 @@ impl LendingTerms for EulerTerms {
     }
 
     fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Used<'_>, at: Block) -> Option<FoundParts<'a>> {
-        let asked = Request::of(self.connector, self.vaults.clone(), wallet, used);
+        let asked = Request::of(self.connector, self.vaults.clone(), &self.traced, wallet, used);
         let read = async move {
             let found = UsedVaults::look_up(client, asked, at).await?;
             Ok(found.map(|found| Box::new(found) as Box<dyn Parts>))

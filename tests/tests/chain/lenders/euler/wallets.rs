@@ -114,11 +114,11 @@ pub(super) async fn live(chain: &mut Small, euler: &Euler) -> Done {
     chain.call(wallet("finn"), usdc.vault, &all).await?;
     supply(chain, euler, "finn", weth, wallet("finn"), 300).await?;
 
-    // Gifts: shares, deposits for a wallet and for another account of one.
+    // Gifts: shares, deposits for a wallet and for an account that one uses.
     let gift = Vault::transferCall { to: wallet("gus"), amount: usdc.thousandths(40_000) };
     chain.call(wallet("bank"), usdc.vault, &gift).await?;
     supply(chain, euler, "bank", weth, wallet("hal"), 250).await?;
-    supply(chain, euler, "bank", usdc, account(ada, 2), 90_000).await?;
+    supply(chain, euler, "bank", usdc, of_cleo, 90_000).await?;
 
     // Pays a debt with shares of the same vault.
     let ivy = wallet("ivy");
