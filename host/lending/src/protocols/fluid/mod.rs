@@ -13,6 +13,7 @@
 mod events;
 mod math;
 mod position;
+mod share;
 mod terms;
 mod vault;
 

@@ -16,7 +16,7 @@ use alloy::{
 use super::{
     events,
     math::{big, bits, ratio, small, tick},
-    terms::ShareToken,
+    share::ShareToken,
     vault::{self, Parameters, Unit, Vault},
 };
 use crate::{

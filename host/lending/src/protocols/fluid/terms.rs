@@ -5,7 +5,7 @@ use std::sync::Arc;
 use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
 
-use super::{events, position::FluidPositions};
+use super::{events, position::FluidPositions, share::ShareToken};
 use crate::{
     config::MarketConfig,
     figures::{
@@ -23,14 +23,6 @@ sol! {
     function allTokens() external view returns (address[] tokens);
     function asset() external view returns (address token);
     function balanceOf(address owner) external view returns (uint256 balance);
-}
-
-/// A token that is a share of the deposits of another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ShareToken {
-    pub token: Address,
-    /// The deposited token.
-    pub asset: Address,
 }
 
 /// What a wallet has, by the answers to the calls of [`FluidTerms`].
