@@ -2,7 +2,7 @@
 //! receipt is read once for all markets. It is valid only if it belongs to that transaction and block and contains the
 //! logs that pointed to it. A span without its receipts counts as not read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
@@ -148,10 +148,16 @@ pub(crate) fn unexplained<'l>(
 ) -> Vec<&'l Log> {
     let (own, hinting) = (by_transaction(own), by_transaction(hinting));
     let lonely = market.protocol.lonely(&own, &hinting, hints, wallet);
-    let is_explained = |log: &Log| {
+    let mut alike = HashMap::new();
+    let mut is_explained = |log: &Log| {
         let (own, hinting) = (beside(&own, log), beside(&hinting, log));
-        let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
-        pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting))
+        hints.iter().enumerate().filter(|(_, hint)| hint.is(log, wallet)).any(|(index, hint)| {
+            let explained = || market.protocol.is_explained(hint, log, wallet, own, hinting);
+            match market.protocol.explained_alike(hint, log, wallet) {
+                Some(class) => *alike.entry((place(log), log.address(), index, class)).or_insert_with(explained),
+                None => explained(),
+            }
+        })
     };
     let mut pointing: Vec<&Log> = hinting.iter().copied().filter(|log| !is_explained(log)).collect();
     pointing.extend(market.protocol.partial_logs().iter().flat_map(|logs| logs.unsettled(&own, wallet)));

@@ -190,6 +190,13 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
+    /// The class of `log` among the logs of its contract in a transaction that match `hint`:
+    /// [`is_explained`](Self::is_explained) says the same of all logs of a class, and is asked once, for a transaction
+    /// may have thousands. `None` if each log is asked about.
+    fn explained_alike(&self, _hint: &Hint, _log: &Log, _wallet: B256) -> Option<usize> {
+        None
+    }
+
     /// The logs in `own`, the market's logs that name the wallet, without a log of the token that they changed, which
     /// may have been left out: `hinting` has the logs that match `hints`. The receipt has all.
     fn lonely<'a>(&self, _own: &[&'a Log], _hinting: &[&Log], _hints: &[Hint], _wallet: B256) -> Vec<&'a Log> {

@@ -125,6 +125,14 @@ impl LendingProtocol for Aave {
         }
     }
 
+    fn explained_alike(&self, hint: &Hint, log: &Log, wallet: B256) -> Option<usize> {
+        match hint.naming {
+            Naming::Holder(_) if hint.topic0 == TRANSFER => Some(tokens::class(log, wallet)),
+            Naming::Holder(_) | Naming::Balance { .. } => Some(0),
+            _ => None,
+        }
+    }
+
     fn lonely<'a>(&self, own: &[&'a Log], hinting: &[&Log], hints: &[Hint], wallet: B256) -> Vec<&'a Log> {
         pairs::lonely(own, hinting, hints, wallet)
     }

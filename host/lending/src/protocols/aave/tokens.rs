@@ -43,6 +43,17 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
     }
 }
 
+/// The class of a transfer: [`is_explained`] says the same of those of a token in one transaction.
+pub(super) fn class(log: &Log, wallet: B256) -> usize {
+    let [_, from, to, ..] = *log.topics() else { return 0 };
+    match (from == wallet, to == wallet) {
+        _ if from.is_zero() || to.is_zero() => 1,
+        (true, true) => 2,
+        (true, false) => 3,
+        (false, _) => 4,
+    }
+}
+
 /// Whether `hinting`, logs of the same transaction, has a transfer of the same token as `log`.
 pub(super) fn is_beside(log: &Log, hinting: &[&Log]) -> bool {
     hinting.iter().any(|other| other.address() == log.address() && other.topic0() == Some(&TRANSFER))
