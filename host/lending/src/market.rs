@@ -52,7 +52,7 @@ impl Market {
     pub(crate) fn read_as(&self) -> B256 {
         let MarketConfig { protocol, from_block, dialect, chainlog, lending_factory, evc, .. } = &self.config;
         let Profile { reading, signatures, .. } = self.protocol.profile();
-        // Only what a market has is added, so that the digests of the others stay.
+        // Keys that a market lacks are left out, so that its digest does not change when a key is introduced.
         let more = lending_factory.or(*evc).map(|contract| format!(" {contract:?}")).unwrap_or_default();
         keccak256(format!("{reading} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}{more}"))
     }

@@ -154,7 +154,7 @@ async fn cases(world: &World<'_>) -> Vec<Case> {
         }
         assert!(is_complete(&truth), "{name}: {truth:?}");
         let mut left: Vec<Hidden> = given.lock().unwrap().values().cloned().collect();
-        // A bounded number is taken from everywhere in the history.
+        // A limited number of logs, spread over the whole history.
         left.sort_by_cached_key(|hidden| alloy::primitives::keccak256(format!("{:?}", hidden.places)));
         Case { name, wallet: *wallet, truth, left }
     });

@@ -53,7 +53,7 @@ impl LendingProtocol for EulerV2 {
         Reading::of(evidence, wallet).moves()
     }
 
-    /// Every log names its account. But a repayment that the account did not call for may be a liquidation.
+    /// Every log names its account, but a repayment that the account did not call may be part of a liquidation.
     fn is_explained(&self, _: &Hint, log: &Log, _: B256, _: &[&Log], hinting: &[&Log]) -> bool {
         !is_unexplained(log, hinting)
     }

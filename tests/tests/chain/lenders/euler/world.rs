@@ -1,4 +1,4 @@
-//! A chain with the contracts, and the comparison of what is read with receipts and the vaults' views.
+//! A chain with the stubs of Euler v2. Compares what is read with the receipts and with the vaults' views.
 
 use std::collections::BTreeSet;
 
