@@ -36,7 +36,7 @@ function watch(page, mode) {
 }
 
 async function inspect(page, mode, name) {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
   for (const { id, impact, nodes } of violations.filter(({ impact }) => SERIOUS.includes(impact))) {
     findings.push(`${mode} ${name}: ${impact} ${id} at ${nodes[0].target}`);

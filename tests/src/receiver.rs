@@ -2,7 +2,7 @@
 //! A test says what it answers.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
@@ -131,6 +131,16 @@ impl Receiver {
     /// Waits until so many events arrived.
     pub async fn received(&self, count: usize) -> Vec<Delivery> {
         until(async || self.events(), |events| events.len() >= count).await
+    }
+
+    /// Waits until so many different events arrived. One whose delivery a crash interrupted comes again; each is returned
+    /// once, in the order of the first arrivals.
+    pub async fn received_once(&self, count: usize) -> Vec<Delivery> {
+        let once = async || {
+            let mut seen = HashSet::new();
+            self.events().into_iter().filter(|delivery| seen.insert(delivery.id.clone())).collect::<Vec<_>>()
+        };
+        until(once, |events| events.len() >= count).await
     }
 }
 

@@ -1,7 +1,9 @@
 //! The index of lending markets: reading a market of ten million events for all wallets, beside the bare download of
-//! the same logs; and what a thousand new wallets cost an endpoint, with and without it.
+//! the same logs; many markets on many chains at once; and what a thousand new wallets cost an endpoint, with and
+//! without it.
 
 mod bare;
+mod chains;
 mod cold;
 mod market;
 mod node;
@@ -16,6 +18,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut rows = market::measure(effort).await?;
+        rows.extend(chains::measure(effort).await?);
         rows.extend(cold::measure(effort).await?);
         Ok(rows)
     })

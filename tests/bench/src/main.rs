@@ -57,6 +57,9 @@ struct Cli {
     /// Measure everything this often, and keep the median of each row with its noise
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     runs: u8,
+    /// Size of the market in the group `index`, in million events [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    events: Option<u64>,
     /// Also write the table to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -70,11 +73,12 @@ enum Part {
     /// Run the server under load, with routes for references; `bench` starts this itself
     #[command(hide = true)]
     Serve { config: PathBuf },
-    /// Run a stub of a node with a made-up lending market; `bench` starts this itself
+    /// Run a stub of a node with made-up lending markets; `bench` starts this itself
     #[command(hide = true)]
     Stub {
         events: u64,
         wallets: u64,
+        pools: u8,
         /// Refuse more than 25 requests a second
         #[arg(long)]
         limited: bool,
@@ -138,6 +142,8 @@ impl Group {
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     quick: bool,
+    /// Million events of the index, if not as many as usual.
+    events: Option<u64>,
 }
 
 impl Effort {
@@ -151,8 +157,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.part {
         Some(Part::Serve { config }) => server::serve(&config).map(|()| ExitCode::SUCCESS),
-        Some(Part::Stub { events, wallets, limited }) => {
-            index::serve(Market { events, wallets }, limited).map(|()| ExitCode::SUCCESS)
+        Some(Part::Stub { events, wallets, pools, limited }) => {
+            index::serve(Market { events, wallets, pools }, limited).map(|()| ExitCode::SUCCESS)
         }
         None => measure(&cli),
     };
@@ -172,7 +178,7 @@ fn measure(cli: &Cli) -> Result<ExitCode, Failure> {
             let name = group.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
             let which = if cli.runs > 1 { format!(" {run} of {}", cli.runs) } else { String::new() };
             eprintln!("[{:>3} s] {name}{which}", started.elapsed().as_secs());
-            match group.rows(Effort { quick: cli.quick }) {
+            match group.rows(Effort { quick: cli.quick, events: cli.events }) {
                 Ok(rows) => table.add(&name, rows),
                 Err(error) => {
                     whole = false;

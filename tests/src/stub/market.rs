@@ -1,4 +1,4 @@
-//! A made-up Aave v3 market with one event per block. Everything is a function of the block number, so ten million
+//! Made-up Aave v3 markets with one event per block, each in one of them. Everything is a function of the block number, so ten million
 //! events need no memory.
 
 use std::io::Write;
@@ -12,8 +12,7 @@ pub const FINALITY: u64 = 64;
 /// 2026-01-01, before the time of any block.
 const START: u64 = 1_767_225_600;
 
-pub const POOL: Address = Address::repeat_byte(0xa0);
-/// Number of assets.
+/// Number of assets, which all pools have.
 pub const ASSETS: u8 = 4;
 
 /// Logs of each block: one of the pool and two of its token.
@@ -27,11 +26,12 @@ const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589c
 const BORROW: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed8c465bc7359d7dce0");
 const REPAY: B256 = b256!("0xa534c8dbe71f871f9f3530e97a74601fea17b426cae02e1c5aee42c96c784051");
 
-/// The size of the market.
+/// The size of the markets together.
 #[derive(Debug, Clone, Copy)]
 pub struct Market {
     pub events: u64,
     pub wallets: u64,
+    pub pools: u8,
 }
 
 /// One log.
@@ -49,14 +49,31 @@ pub fn asset(index: u8) -> Address {
     Address::repeat_byte(0xb0 + index)
 }
 
-/// Returns the token for supplies of an asset.
-pub fn token(index: u8) -> Address {
-    Address::repeat_byte(0xc0 + index)
+/// Returns the pool with this number.
+pub fn pool(number: u8) -> Address {
+    of_pool(0xa0, number)
 }
 
-/// Returns the token for debts of an asset.
-pub fn debt_token(index: u8) -> Address {
-    Address::repeat_byte(0xe0 + index)
+/// Returns a pool's token for supplies of an asset.
+pub fn token(pool: u8, index: u8) -> Address {
+    of_pool(0xc0 + index, pool)
+}
+
+/// Returns a pool's token for debts of an asset.
+pub fn debt_token(pool: u8, index: u8) -> Address {
+    of_pool(0xe0 + index, pool)
+}
+
+/// Returns a contract of a pool, whose number is in the last byte.
+pub(super) fn of_pool(kind: u8, pool: u8) -> Address {
+    let mut address = Address::repeat_byte(kind);
+    address.0[19] ^= pool;
+    address
+}
+
+/// Returns the number of the pool whose contract this is.
+pub(super) fn pool_of(contract: Address) -> u8 {
+    contract.0[19] ^ contract.0[0]
 }
 
 /// Returns the wallet with this number.
@@ -118,15 +135,17 @@ impl Market {
                 Log::new(token, [BURN, owner, owner], &data, 1),
             ]
         };
-        let pool = |topics: [B256; 4], data: &[U256]| Log::new(POOL, topics, data, 2);
+        let number = (seed >> 48) as u8 % self.pools;
+        let (token, debt_token) = (token(number, index), debt_token(number, index));
+        let pool = |topics: [B256; 4], data: &[U256]| Log::new(pool(number), topics, data, 2);
         let ([first, second], last) = match (seed >> 32) % 20 {
-            0..7 => (minted(token(index)), pool([SUPPLY, reserve, owner, B256::ZERO], &[by, amount])),
-            7..10 => (burnt(token(index)), pool([WITHDRAW, reserve, owner, owner], &[amount])),
+            0..7 => (minted(token), pool([SUPPLY, reserve, owner, B256::ZERO], &[by, amount])),
+            7..10 => (burnt(token), pool([WITHDRAW, reserve, owner, owner], &[amount])),
             10..15 => {
                 let data = [by, amount, U256::from(2), U256::from(seed)];
-                (minted(debt_token(index)), pool([BORROW, reserve, owner, B256::ZERO], &data))
+                (minted(debt_token), pool([BORROW, reserve, owner, B256::ZERO], &data))
             }
-            _ => (burnt(debt_token(index)), pool([REPAY, reserve, owner, owner], &[amount, U256::ZERO])),
+            _ => (burnt(debt_token), pool([REPAY, reserve, owner, owner], &[amount, U256::ZERO])),
         };
         Some([first, second, last])
     }

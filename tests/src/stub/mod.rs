@@ -1,5 +1,5 @@
-//! A stub of a node, with no chain behind it. It answers JSON-RPC about a made-up lending market of any size, within
-//! the limits of a provider, and fast enough not to distort measurements.
+//! A stub of a node, with no chain behind it. It answers JSON-RPC about made-up lending markets of any size, within the
+//! limits of a provider, and fast enough not to distort measurements. The path of its URL may be another chain id.
 
 mod market;
 mod state;
@@ -10,7 +10,7 @@ use alloy::primitives::{Address, B256, Bytes};
 use axum::{
     Router,
     body::Bytes as Body,
-    extract::State,
+    extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::post,
@@ -21,7 +21,7 @@ use tokio::{net::TcpListener, time::Instant};
 
 use crate::proxy::distant::{Bucket, Counted, Limit};
 
-pub use market::{FINALITY, FROM, LOGS, Market, POOL, wallet};
+pub use market::{FINALITY, FROM, LOGS, Market, pool, wallet};
 
 /// The chain id, which no shipped configuration has.
 pub const CHAIN: u64 = 7_777_777;
@@ -47,7 +47,8 @@ pub async fn serve(market: Market, limited: bool, ready: impl FnOnce(SocketAddr)
     let stub = Arc::new(Stub { market, bucket: limited.then(|| Bucket::new(limit)) });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     ready(listener.local_addr()?);
-    axum::serve(listener, Router::new().route("/", post(answer)).with_state(stub)).await
+    let routes = Router::new().route("/", post(answer)).route("/{chain}", post(answer));
+    axum::serve(listener, routes.with_state(stub)).await
 }
 
 #[derive(Deserialize)]
@@ -58,21 +59,22 @@ struct Asked {
     params: Value,
 }
 
-async fn answer(State(stub): State<Arc<Stub>>, body: Body) -> Response {
+async fn answer(State(stub): State<Arc<Stub>>, chain: Option<Path<u64>>, body: Body) -> Response {
+    let chain = chain.map_or(CHAIN, |Path(chain)| chain);
     if let Some(after) = stub.bucket.as_ref().and_then(|bucket| bucket.refusal(1, Instant::now())) {
         let after = after.unwrap_or(1).to_string();
         return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, after)]).into_response();
     }
     let mut out = Vec::new();
     if let Ok(asked) = serde_json::from_slice::<Asked>(&body) {
-        stub.write(&asked, &mut out);
+        stub.write(chain, &asked, &mut out);
     } else if let Ok(asked) = serde_json::from_slice::<Vec<Asked>>(&body) {
         out.push(b'[');
         for (place, asked) in asked.iter().enumerate() {
             if place > 0 {
                 out.push(b',');
             }
-            stub.write(asked, &mut out);
+            stub.write(chain, asked, &mut out);
         }
         out.push(b']');
     } else {
@@ -82,9 +84,9 @@ async fn answer(State(stub): State<Arc<Stub>>, body: Body) -> Response {
 }
 
 impl Stub {
-    fn write(&self, asked: &Asked, out: &mut Vec<u8>) {
+    fn write(&self, chain: u64, asked: &Asked, out: &mut Vec<u8>) {
         let _ = write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{},", asked.id);
-        match self.result(asked, out) {
+        match self.result(chain, asked, out) {
             Ok(()) => out.push(b'}'),
             Err(message) => {
                 let _ = write!(out, "\"error\":{}}}", json!({ "code": -32602, "message": message }));
@@ -92,16 +94,17 @@ impl Stub {
         }
     }
 
-    fn result(&self, asked: &Asked, out: &mut Vec<u8>) -> Result<(), String> {
+    fn result(&self, chain: u64, asked: &Asked, out: &mut Vec<u8>) -> Result<(), String> {
         let result = match asked.method.as_str() {
             "eth_getLogs" => return self.logs(&asked.params[0], out),
-            "eth_chainId" => json!(format!("{CHAIN:#x}")),
+            "eth_chainId" => json!(format!("{chain:#x}")),
             "eth_blockNumber" => json!(format!("{:#x}", self.market.head())),
             "eth_getBlockByNumber" => self.block(&asked.params[0]),
             "eth_call" => {
                 let data = asked.params[0].get("data").or_else(|| asked.params[0].get("input")).cloned();
+                let target = serde_json::from_value(asked.params[0]["to"].clone()).unwrap_or_default();
                 let data: Bytes = data.and_then(|data| serde_json::from_value(data).ok()).unwrap_or_default();
-                json!(state::answer(&data).ok_or("execution reverted")?)
+                json!(state::answer(target, &data).ok_or("execution reverted")?)
             }
             "eth_getBalance" | "eth_getTransactionCount" => json!("0x0"),
             "eth_getCode" => json!("0x"),
@@ -191,9 +194,9 @@ mod tests {
     use super::*;
 
     fn ask(events: u64, method: &str, params: Value) -> Value {
-        let stub = Stub { market: Market { events, wallets: 10 }, bucket: None };
+        let stub = Stub { market: Market { events, wallets: 10, pools: 1 }, bucket: None };
         let mut out = Vec::new();
-        stub.write(&Asked { id: json!(1), method: method.to_owned(), params }, &mut out);
+        stub.write(CHAIN, &Asked { id: json!(1), method: method.to_owned(), params }, &mut out);
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -205,9 +208,9 @@ mod tests {
     fn logs_are_those_of_a_node_and_of_one_wallet_where_it_is_named() {
         let (from, to) = ("0x0", format!("{:#x}", FROM + 99));
         let all = logs(json!({ "fromBlock": from, "toBlock": to }));
-        let own = logs(json!({ "fromBlock": from, "toBlock": to, "address": POOL,
+        let own = logs(json!({ "fromBlock": from, "toBlock": to, "address": pool(0),
                 "topics": [null, null, [wallet(3).into_word()]] }));
-        assert_eq!(all.iter().filter(|log| log.address() == POOL).count(), 100);
+        assert_eq!(all.iter().filter(|log| log.address() == pool(0)).count(), 100);
         assert!(all.iter().all(|log| log.block_timestamp.is_some() && log.block_hash.is_some()));
         assert!(!own.is_empty() && own.iter().all(|log| all.contains(log) && log.topics()[2] == wallet(3).into_word()));
     }

@@ -1,4 +1,4 @@
-//! The answers of the made-up market's contracts: its helpers and its reserves. No wallet has a position.
+//! The answers of the made-up markets' contracts: its helpers and its reserves. No wallet has a position.
 
 use alloy::{
     primitives::{Address, Bytes, U256},
@@ -6,7 +6,7 @@ use alloy::{
     sol_types::{SolCall, SolValue},
 };
 
-use super::market::{ASSETS, asset, debt_token, token};
+use super::market::{ASSETS, asset, debt_token, of_pool, pool_of, token};
 
 sol! {
     struct TokenData { string symbol; address tokenAddress; }
@@ -26,22 +26,22 @@ sol! {
     function getReserveData(address asset) external view returns (uint256 first);
 }
 
-const HELPER: Address = Address::repeat_byte(0xd0);
+const HELPER: u8 = 0xd0;
 
-/// Returns the answer to a call, or `None` if the call reverts.
-pub(super) fn answer(data: &[u8]) -> Option<Bytes> {
+/// Returns the answer of `target` to a call, or `None` if the call reverts.
+pub(super) fn answer(target: Address, data: &[u8]) -> Option<Bytes> {
     let selector: [u8; 4] = data.get(..4)?.try_into().ok()?;
     let answer = match selector {
         aggregate3Call::SELECTOR => {
             let asked = aggregate3Call::abi_decode(data).ok()?;
             let answers = asked.calls.iter().map(|call| {
-                let returned = answer(&call.callData);
+                let returned = answer(call.target, &call.callData);
                 Returned { success: returned.is_some(), returnData: returned.unwrap_or_default() }
             });
             aggregate3Call::abi_encode_returns(&answers.collect())
         }
         ADDRESSES_PROVIDERCall::SELECTOR | getPoolDataProviderCall::SELECTOR | getPriceOracleCall::SELECTOR => {
-            HELPER.abi_encode()
+            of_pool(HELPER, pool_of(target)).abi_encode()
         }
         getAllReservesTokensCall::SELECTOR => {
             let token = |index| TokenData { symbol: format!("T{index}"), tokenAddress: asset(index) };
@@ -53,7 +53,7 @@ pub(super) fn answer(data: &[u8]) -> Option<Bytes> {
         getReserveTokensAddressesCall::SELECTOR => {
             let of = getReserveTokensAddressesCall::abi_decode(data).ok()?.asset;
             let index = (0..ASSETS).find(|index| asset(*index) == of)?;
-            (token(index), Address::ZERO, debt_token(index)).abi_encode_params()
+            (token(pool_of(target), index), Address::ZERO, debt_token(pool_of(target), index)).abi_encode_params()
         }
         getReserveDataCall::SELECTOR => {
             let ray = U256::from(10).pow(U256::from(27));

@@ -32,7 +32,8 @@ async fn limited(devnet: &Devnet, limit: Limit, meter: &Meter) -> Distant {
 }
 
 /// Asserts that so many wallets, read at once through an endpoint with this limit, are read as without it, and that it
-/// refuses at most a tenth of the requests and is then kept to.
+/// refuses at most a tenth of the requests, beside those that were on their way when it first refused, and is then kept
+/// to.
 async fn keeps_to(devnet: &Devnet, limit: Limit, wallets: usize) {
     let meter = Meter::default();
     let endpoint = limited(devnet, limit, &meter).await;
@@ -47,7 +48,7 @@ async fn keeps_to(devnet: &Devnet, limit: Limit, wallets: usize) {
     });
     join_all(reads).await;
     let traffic = meter.take();
-    assert!(traffic.refused * 10 <= traffic.requests, "{traffic:?} at {limit:?}");
+    assert!((traffic.refused - traffic.unforeseen) * 10 <= traffic.requests, "{traffic:?} at {limit:?}");
     // A machine that sends more slowly than the limit is never refused.
     assert_eq!(reader.chains().client(ETHEREUM).unwrap().is_paced(), traffic.refused > 0, "{traffic:?} at {limit:?}");
     assert!(!free.chains().client(ETHEREUM).unwrap().is_paced());

@@ -6,18 +6,12 @@ use crate::{
     figures::balance::Balance,
     protocols::{Held, LendingTerms},
 };
-use assay_domain::Address;
-use assay_evm::Call;
 
 /// The terms of a market without code.
 #[derive(Debug)]
 pub(crate) struct Absent;
 
 impl LendingTerms for Absent {
-    fn calls(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
     }
@@ -28,13 +22,5 @@ impl LendingTerms for Absent {
 
     fn is_absent(&self) -> bool {
         true
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 }

@@ -247,7 +247,9 @@ pub type MarketTerms = Arc<dyn LendingTerms>;
 /// Reads the position of a wallet in one market, by the market's terms.
 pub trait LendingTerms: Debug + Send + Sync {
     /// The calls that return a wallet's position.
-    fn calls(&self, wallet: Address) -> Vec<Call>;
+    fn calls(&self, _wallet: Address) -> Vec<Call> {
+        Vec::new()
+    }
 
     /// The limits of these calls, if anybody may choose the contracts; `None` if the configuration or a market's
     /// governance does.
@@ -255,14 +257,15 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// The position in the answers to [`calls`](Self::calls). `quote_usd` is the price of
-    /// [`quoted_in`](Self::quoted_in). `None` if a balance, or a price that matters, is missing: part of a position is
-    /// not a position.
-    fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held>;
-
-    /// Like [`held`](Self::held), with the price taken from `prices`.
+    /// The position in the answers to [`calls`](Self::calls), at these `prices`. `None` if a balance, or a price that
+    /// matters, is missing: part of a position is not a position.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).map(|price| price.usd)))
+    }
+
+    /// The same if [`quoted_in`](Self::quoted_in) is the only price that matters.
+    fn held(&self, _answers: &[Option<Bytes>], _quote_usd: Option<f64>) -> Option<Held> {
+        None
     }
 
     /// What the market's controller states of the wallet, if this market asks for all of its markets.
@@ -288,10 +291,14 @@ pub trait LendingTerms: Debug + Send + Sync {
     }
 
     /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.
-    fn traces(&self, wallet: Address) -> Vec<Call>;
+    fn traces(&self, _wallet: Address) -> Vec<Call> {
+        Vec::new()
+    }
 
     /// Whether the answers to [`traces`](Self::traces) prove that it had one.
-    fn ever_held(&self, answers: &[Option<Bytes>]) -> bool;
+    fn ever_held(&self, _answers: &[Option<Bytes>]) -> bool {
+        false
+    }
 
     /// The balances that changed at least once, by the answers to [`traces`](Self::traces), with a log for each change.
     fn touched(&self, _answers: &[Option<Bytes>], _wallet: Address) -> Vec<(Side, Asset)> {

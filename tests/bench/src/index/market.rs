@@ -11,7 +11,7 @@ use assay_evm::{Client, Span, endpoint, logs::LogQuery};
 use assay_index::Index;
 use assay_tests::{
     service::{KEY, Service, plugins},
-    stub::{CHAIN, FINALITY, FROM, LOGS, MULTICALL, Market, POOL, wallet},
+    stub::{CHAIN, FINALITY, FROM, LOGS, MULTICALL, Market, pool, wallet},
 };
 use tokio::time::sleep;
 
@@ -24,8 +24,10 @@ use crate::{
     table::{Row, Target, Unit},
 };
 
-const FULL: Market = Market { events: 10_000_000, wallets: 500_000 };
-const QUICK: Market = Market { events: 500_000, wallets: 25_000 };
+const FULL: u64 = 10_000_000;
+const QUICK: u64 = 500_000;
+/// Events of a wallet.
+const EACH: u64 = 20;
 /// Histories whose 99th percentile is measured.
 const HISTORIES: u64 = 1_000;
 /// Blocks of the log query beside them.
@@ -38,17 +40,18 @@ const BYTES: f64 = 40.0;
 const MEGABYTES: f64 = 400.0;
 
 pub async fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
-    let market = if effort.quick { QUICK } else { FULL };
+    let events = effort.events.map_or(if effort.quick { QUICK } else { FULL }, |millions| millions * 1_000_000);
+    let market = Market { events, wallets: events / EACH, pools: 1 };
     let node = Node::start(market)?;
     let folder = tempfile::tempdir()?;
-    let text = configuration(&node.url, folder.path());
+    let text = configuration(&[(CHAIN, node.url.clone())], market, folder.path());
     let file = folder.path().join("bare.toml");
     fs::write(&file, &text)?;
     let config = config::load(Some(&file))?;
     // One before and one after, because the machine may change meanwhile.
     let before = bare::read(&config, LOGS).await?;
     let service = Service::start(&text);
-    let seconds = in_step(&service, market).await?;
+    let seconds = in_step(&service, 1, market).await?;
     let peak = service.peak();
     service.terminate().await;
     let after = bare::read(&config, LOGS).await?;
@@ -62,27 +65,38 @@ pub async fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-fn configuration(url: &str, folder: &Path) -> String {
+/// The configuration of a server that reads the pools of `market` on each of `chains`, by their ids and URLs.
+pub(super) fn configuration(chains: &[(u64, String)], market: Market, folder: &Path) -> String {
     let (shelf, index) = (plugins(), folder.join("index"));
+    let of_pool = |number| {
+        let pool = pool(number);
+        format!("[[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \"{pool}\"\nfrom_block = {FROM}\n")
+    };
+    let pools: String = (0..market.pools).map(of_pool).collect();
+    let of_chain = |(id, url): &(u64, String)| {
+        format!(
+            "[[chains]]\nid = {id}\nname = \"Stub {id}\"\nrpc = [{url:?}]\nfinality = {FINALITY}\nmulticall = \
+             \"{MULTICALL}\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\n{pools}"
+        )
+    };
+    let chains: String = chains.iter().map(of_chain).collect();
     format!(
         "listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\npath = \
          \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n\
          [[access.keys]]\nname = \"bench\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n\
          [reading]\nindex = \"on\"\nindex_path = {index:?}\nindex_per_second = 0\n\
-         [[chains]]\nid = {CHAIN}\nname = \"Stub\"\nrpc = [{url:?}]\nfinality = {FINALITY}\nmulticall = \
-         \"{MULTICALL}\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\n\
-         [[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \"{POOL}\"\nfrom_block = {FROM}\n"
+         {chains}"
     )
 }
 
-/// Waits until the index has all events. Seconds since the start.
-async fn in_step(service: &Service, market: Market) -> Result<f64, Failure> {
+/// Waits until the index has all events of this many chains. Seconds since the start.
+pub(super) async fn in_step(service: &Service, chains: usize, market: Market) -> Result<f64, Failure> {
     let (started, api) = (Instant::now(), service.keyed());
     let last = (market.head() - FINALITY).to_string();
     while started.elapsed() < LONGEST {
         let metrics = api.get("/metrics").await.text;
-        let through = metrics.lines().find(|line| line.starts_with("assay_index_through_block"));
-        if through.and_then(|line| line.rsplit(' ').next()) == Some(last.as_str()) {
+        let through = metrics.lines().filter(|line| line.starts_with("assay_index_through_block"));
+        if through.filter(|line| line.rsplit(' ').next() == Some(last.as_str())).count() == chains {
             return Ok(started.elapsed().as_secs_f64());
         }
         sleep(POLL).await;
@@ -145,7 +159,7 @@ async fn history(market: Market, config: &Config, folder: &Path) -> Result<Row, 
         let history = index.history(CHAIN, wallet(number))?.ok_or("nothing is indexed")?;
         histories.push(started.elapsed().as_secs_f64() * 1e3);
         entries += history.entries.iter().map(Vec::len).sum::<usize>();
-        let mut query = LogQuery { addresses: vec![POOL], ..LogQuery::default() };
+        let mut query = LogQuery { addresses: vec![pool(0)], ..LogQuery::default() };
         if let Some(topic) = query.topics.get_mut(2) {
             topic.push(wallet(number).into_word());
         }
@@ -172,7 +186,7 @@ fn slowest(mut times: Vec<f64>) -> f64 {
     times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN)
 }
 
-fn size(folder: &Path) -> Result<u64, Failure> {
+pub(super) fn size(folder: &Path) -> Result<u64, Failure> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -18,7 +18,8 @@ pub struct Node {
 impl Node {
     pub fn start(market: Market) -> Result<Self, Failure> {
         let mut command = Command::new(env::current_exe()?);
-        command.arg("stub").args([market.events.to_string(), market.wallets.to_string()]);
+        let Market { events, wallets, pools } = market;
+        command.arg("stub").args([events.to_string(), wallets.to_string(), pools.to_string()]);
         let (process, url) = Guarded::start(&command, End::Kill, Lines::Keep, |line| {
             line.strip_prefix("stub of a node at ").map(str::to_owned)
         })?;

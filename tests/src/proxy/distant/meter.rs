@@ -48,6 +48,8 @@ pub struct Traffic {
     /// Bytes of responses.
     pub sent: usize,
     pub refused: usize,
+    /// Those of the refused that were sent before the first refusal was answered: nothing told the client.
+    pub unforeseen: usize,
     /// Length of the longest sequence of requests in which each started after the previous one ended.
     pub depth: usize,
 }
@@ -86,12 +88,15 @@ impl Drop for Passing {
 
 impl Traffic {
     fn of(passed: &[Passed]) -> Self {
+        let told = passed.iter().filter(|one| one.refused).map(|one| one.ended).min();
+        let unforeseen = |one: &Passed| one.refused && told.is_some_and(|told| one.started <= told);
         Self {
             requests: passed.len(),
             calls: passed.iter().map(|one| one.calls).sum(),
             received: passed.iter().map(|one| one.received).sum(),
             sent: passed.iter().map(|one| one.sent).sum(),
             refused: passed.iter().filter(|one| one.refused).count(),
+            unforeseen: passed.iter().filter(|one| unforeseen(one)).count(),
             depth: depth(passed.iter().map(|one| (one.started, one.ended)).collect()),
         }
     }
@@ -128,9 +133,15 @@ mod tests {
         let first = meter.enter(3, 100);
         let mut second = meter.enter(1, 50);
         drop(first);
-        assert_eq!(meter.take(), Traffic { requests: 1, calls: 3, received: 100, sent: 0, refused: 0, depth: 1 });
+        assert_eq!(
+            meter.take(),
+            Traffic { requests: 1, calls: 3, received: 100, sent: 0, refused: 0, unforeseen: 0, depth: 1 }
+        );
         (second.sent, second.refused) = (7, true);
         drop(second);
-        assert_eq!(meter.take(), Traffic { requests: 1, calls: 1, received: 50, sent: 7, refused: 1, depth: 1 });
+        assert_eq!(
+            meter.take(),
+            Traffic { requests: 1, calls: 1, received: 50, sent: 7, refused: 1, unforeseen: 1, depth: 1 }
+        );
     }
 }

@@ -304,10 +304,6 @@ impl LendingTerms for UsedVaults {
         Some(Bounds::ACCOUNT)
     }
 
-    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
-        self.held_at(answers, &Prices::default())
-    }
-
     /// The health factor is that of the account nearest to liquidation: no account secures another's debt.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
@@ -344,14 +340,6 @@ impl LendingTerms for UsedVaults {
 
     fn lacks(&self) -> Option<&'static str> {
         self.is_anothers.then_some(ANOTHERS)
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 }
 

@@ -143,10 +143,6 @@ impl EulerTerms {
 }
 
 impl LendingTerms for EulerTerms {
-    fn calls(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
     /// The position of a wallet without any part.
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
@@ -159,10 +155,6 @@ impl LendingTerms for EulerTerms {
     /// The shares in every vault. A wallet that left a vault has no trace there.
     fn traces(&self, wallet: Address) -> Vec<Call> {
         self.traced.iter().map(|vault| Call::new(*vault, &balanceOfCall { account: wallet })).collect()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 
     fn touched(&self, answers: &[Option<Bytes>], wallet: Address) -> Vec<(Side, Asset)> {

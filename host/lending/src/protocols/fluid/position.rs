@@ -433,10 +433,6 @@ impl LendingTerms for FluidPositions {
         self.questions().into_iter().map(|(_, call)| call).collect()
     }
 
-    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
-        self.held_at(answers, &Prices::default())
-    }
-
     /// The health factor is that of the position nearest to liquidation: none secures another's debt.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
@@ -472,14 +468,6 @@ impl LendingTerms for FluidPositions {
             return Some(LIQUIDATED);
         }
         (!self.owned.is_empty()).then_some(UNREAD_VAULTS)
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 }
 

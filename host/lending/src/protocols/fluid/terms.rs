@@ -8,12 +8,9 @@ use futures::FutureExt;
 use super::{events, position::FluidPositions, share::ShareToken};
 use crate::{
     config::MarketConfig,
-    figures::{
-        balance::Balance,
-        hints::{Hint, Naming, TRANSFER},
-    },
+    figures::hints::{Hint, Naming, TRANSFER},
     limits,
-    protocols::{FoundParts, Held, LendingTerms, Parts, Used},
+    protocols::{FoundParts, LendingTerms, Parts, Used},
 };
 use assay_domain::{Address, B256, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -92,23 +89,6 @@ impl LendingTerms for FluidTerms {
         let contracts = self.has_vaults.then_some(self.factory).into_iter();
         let contracts = contracts.chain(self.tokens.iter().map(|share| share.token));
         contracts.map(|contract| Call::new(contract, &balanceOfCall { owner: wallet })).collect()
-    }
-
-    /// Replaced by that of [`FluidPositions`].
-    fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
-        None
-    }
-
-    fn balances(&self, _: &[Option<Bytes>]) -> Option<Vec<Balance>> {
-        None
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 
     /// Transfers of the tokens of deposits.

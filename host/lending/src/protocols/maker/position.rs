@@ -347,14 +347,6 @@ impl Parts for Holdings {
 }
 
 impl LendingTerms for Holdings {
-    fn calls(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
-        self.held_at(answers, &Prices::default())
-    }
-
     /// The health factor is that of the vault nearest to liquidation: no vault secures another's debt.
     fn held_at(&self, _: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let (mut held, mut weighted) = (Held::default(), 0.0);
@@ -389,14 +381,6 @@ impl LendingTerms for Holdings {
         let Asset::Market(id) = asset else { return None };
         let holding = self.holdings.iter().find(|holding| side == Side::Collateral && holding.id == id)?;
         Some((holding.kind.token, f64::from(WAD)))
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 
     fn lacks(&self) -> Option<&'static str> {

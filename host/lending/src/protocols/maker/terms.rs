@@ -122,10 +122,6 @@ fn numbered(id: B256, answers: &[Option<Bytes>]) -> Option<VaultRow> {
 }
 
 impl LendingTerms for MakerTerms {
-    fn calls(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
     /// The position of a wallet without any vault.
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
@@ -139,10 +135,6 @@ impl LendingTerms for MakerTerms {
     fn traces(&self, wallet: Address) -> Vec<Call> {
         let ilks = self.ilks.iter().flat_map(|ilks| ilks.iter());
         ilks.map(|ilk| self.contracts.urn(*ilk, wallet)).collect()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 
     fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {

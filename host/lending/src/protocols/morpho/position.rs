@@ -224,10 +224,6 @@ impl LendingTerms for UsedMarkets {
         Some(Bounds::ORACLE)
     }
 
-    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
-        self.held_at(answers, &Prices::default())
-    }
-
     /// The health factor is that of the market nearest to liquidation: no market secures another's debt.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
@@ -264,14 +260,6 @@ impl LendingTerms for UsedMarkets {
         // Only a configured token has a class.
         let decimals = self.priced.get(&token).copied().flatten()?;
         Some((token, 10_f64.powi(decimals.into())))
-    }
-
-    fn traces(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 }
 

@@ -63,10 +63,6 @@ impl MorphoTerms {
 }
 
 impl LendingTerms for MorphoTerms {
-    fn calls(&self, _: Address) -> Vec<Call> {
-        Vec::new()
-    }
-
     /// The position of a wallet without any market.
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
@@ -79,10 +75,6 @@ impl LendingTerms for MorphoTerms {
     /// The shares in every market. A wallet that left a market has no trace there.
     fn traces(&self, wallet: Address) -> Vec<Call> {
         self.listed.iter().flat_map(|listed| listed.calls(self.contract, wallet)).collect()
-    }
-
-    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
-        false
     }
 
     fn touched(&self, answers: &[Option<Bytes>], _: Address) -> Vec<(Side, Asset)> {
