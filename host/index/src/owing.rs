@@ -14,7 +14,7 @@ use alloy::primitives::{I256, U256};
 use assay_domain::{Address, ChainId};
 use assay_lending::{Asset, Entry, EventKind, Side, What};
 
-use crate::{Index, IndexError, WalletEntries, Wallets};
+use crate::{Index, IndexError, WalletEntries};
 
 /// A wallet that owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +56,23 @@ impl Index {
         Ok(wallets.filter_map(move |item| item.map(|item| active(&item).then_some(item.wallet)).transpose()))
     }
 
-    fn wallets_of(&self, chain: ChainId, address: Address, at: u64) -> Result<Wallets, IndexError> {
+    /// The wallets of a market, without what stands for positions.
+    fn wallets_of(
+        &self,
+        chain: ChainId,
+        address: Address,
+        at: u64,
+    ) -> Result<impl Iterator<Item = Result<WalletEntries, IndexError>> + use<>, IndexError> {
         let progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
         let market = progress.market(address).ok_or(IndexError::NoMarket { chain, market: address })?;
         let through = progress.through().map_or(0, |through| through.number);
-        if at > through { Err(IndexError::Above { chain, through }) } else { self.wallets(chain, market) }
+        if at > through {
+            return Err(IndexError::Above { chain, through });
+        }
+        let is_wallet = |item: &Result<WalletEntries, IndexError>| {
+            item.as_ref().map_or(true, |item| !assay_lending::is_number(item.wallet))
+        };
+        Ok(self.wallets(chain, market)?.filter(is_wallet))
     }
 }
 

@@ -245,6 +245,9 @@ impl Jobs {
         for (history, hints) in markets.iter_mut().zip(hints.now_or_never().iter().flat_map(|hints| hints.iter())) {
             history.hints = hints.clone().unwrap_or_default();
         }
+        for (market, history) in self.reader.markets.iter().zip(&mut markets) {
+            history.numbered = self.reader.numbered(wallet, market, history).await;
+        }
         self.remember(wallet, &markets).await;
         History { markets, rest }
     }

@@ -198,7 +198,12 @@ impl LendingRead {
             let Some(terms) = read.terms.clone() else { continue };
             let (whole, none) = (read.history.whole(), Sums::default());
             let answers = read.answers.clone().unwrap_or_default();
-            let used = Used { sums: whole.unwrap_or(&none), hints: &read.history.hints, answers: &answers };
+            let used = Used {
+                sums: whole.unwrap_or(&none),
+                hints: &read.history.hints,
+                answers: &answers,
+                is_counted: read.history.numbered.is_some(),
+            };
             let Some(found) = terms.parts(client, wallet, used, head) else { continue };
             let is_named = whole.is_some() || terms.states_its_parts();
             let found = async {
@@ -277,7 +282,7 @@ impl MarketRead {
 
     fn finish(self, chain: ChainId, valuation: &Valuation<'_>) -> MarketResult {
         let Self { market, known, terms, answers, ever_held, touched, lacks_parts, history, .. } = self;
-        let MarketHistory { mut pool, sums, past, hints: _ } = match &terms {
+        let MarketHistory { mut pool, sums, past, numbered, .. } = match &terms {
             Some(terms) if terms.is_absent() => MarketHistory::none(failed_pool(chain, &market.config), &market),
             _ => history,
         };
@@ -319,6 +324,9 @@ impl MarketRead {
                 Some(((valuation.class_of)(token), unit))
             };
             pool.events = past.resolved(pool.coverage, &pool.counts, asset);
+        }
+        if let Some(events) = numbered {
+            events.add_to(&mut pool);
         }
         let gap = match &held {
             None => Some(PositionGap::Unread),

@@ -19,7 +19,7 @@ mod tolerances;
 
 pub use asset::Asset;
 pub use figures::balance::Balance;
-pub use figures::hints::{AllHints, Hinted};
+pub use figures::hints::{AllHints, Hinted, is_number};
 pub use figures::indexed::{Entry, Index, Indexed, IndexedMarket, What};
 pub use figures::record::{self, Side};
 pub use figures::sums::{Move, Sums};

@@ -54,6 +54,9 @@ pub enum Naming {
     Emitter(usize),
     /// In this topic, by any of the 256 addresses that share the wallet's first 19 bytes.
     Accounts(usize),
+    /// By the number of a position, in this word of the data. No query for a wallet finds it; the index of all wallets
+    /// has it under a [`number`].
+    Number(usize),
     /// Not at all: the market's logs with this word in the topic are no events.
     Never { topic: usize, word: B256 },
 }
@@ -85,6 +88,23 @@ pub(crate) fn accounts(wallet: B256) -> impl Iterator<Item = B256> {
         account.last_mut().into_iter().for_each(|last| *last = number);
         account
     })
+}
+
+/// The start of the addresses that stand for positions in the index of all wallets.
+const OF_NUMBERS: [u8; 12] = *b"a position #";
+
+/// The address that stands for the position with a number in the index of all wallets.
+pub fn number(number: u64) -> Address {
+    let mut address = Address::ZERO;
+    let (start, end) = address.split_at_mut(OF_NUMBERS.len());
+    start.copy_from_slice(&OF_NUMBERS);
+    end.copy_from_slice(&number.to_be_bytes());
+    address
+}
+
+/// Whether an address in the index of all wallets stands for a position.
+pub fn is_number(address: Address) -> bool {
+    address.starts_with(&OF_NUMBERS)
 }
 
 impl Emitter {
@@ -161,7 +181,7 @@ impl Hint {
             Naming::At(topic) | Naming::Balance { topic, .. } | Naming::Emitter(topic) => {
                 topics.get(topic) == Some(&wallet)
             }
-            Naming::Never { .. } => false,
+            Naming::Number(_) | Naming::Never { .. } => false,
             Naming::Accounts(topic) => topics.get(topic).is_some_and(|word| word.get(..31) == wallet.get(..31)),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),

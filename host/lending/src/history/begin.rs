@@ -117,7 +117,7 @@ fn lacks_logs(market: &Market, entries: &[Entry]) -> bool {
 }
 
 /// The entries of `market`, if all its blocks were indexed with these `hints`.
-fn part_of<'a>(indexed: &'a Indexed, market: &Market, hints: &[Hint]) -> Option<&'a IndexedMarket> {
+pub(super) fn part_of<'a>(indexed: &'a Indexed, market: &Market, hints: &[Hint]) -> Option<&'a IndexedMarket> {
     let part = indexed.markets.iter().find(|part| part.address == market.config.address)?;
     (part.from <= market.config.from_block && part.asked == asked(market, hints)).then_some(part)
 }

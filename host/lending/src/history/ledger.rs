@@ -9,7 +9,7 @@ use crate::{
         record::{Side, StatePosition, Unexplained},
         sums::Sums,
     },
-    history::{events::AllBefore, past::Past, settled::SettledHistory, tally::EventTally},
+    history::{events::AllBefore, numbered::NumberedEvents, past::Past, settled::SettledHistory, tally::EventTally},
     market::Market,
 };
 use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHistory, features::PositionFeatures};
@@ -24,18 +24,20 @@ pub struct MarketHistory {
     pub past: Option<Past>,
     /// The market's hints for the wallet; empty if they are not known yet.
     pub hints: Vec<Hint>,
+    /// What happened to positions whose logs name no wallet; `None` if that is not known.
+    pub(crate) numbered: Option<NumberedEvents>,
 }
 
 impl MarketHistory {
-    pub(crate) fn unread(pool: PoolHistory) -> Self {
-        Self { pool, sums: None, past: None, hints: Vec::new() }
+    pub fn unread(pool: PoolHistory) -> Self {
+        Self { pool, sums: None, past: None, hints: Vec::new(), numbered: None }
     }
 
     /// The complete history of everyone in a market that did not exist yet.
     pub(crate) fn none(pool: PoolHistory, market: &Market) -> Self {
         let counts = market.protocol.profile().no_events;
         let pool = PoolHistory { coverage: Coverage::Complete, counts, ..pool };
-        Self { pool, sums: Some(Sums::default()), past: Some(Past::default()), hints: Vec::new() }
+        Self { sums: Some(Sums::default()), past: Some(Past::default()), ..Self::unread(pool) }
     }
 
     /// The sums of the amounts, if the history is complete.
@@ -175,7 +177,7 @@ impl MarketLedger {
         let principal = self.followed.map(|followed| followed.latest.principal);
         let sums = self.settled_sums.clone().map(|sums| sums.then(&self.tail_sums).with_principal(principal));
         let past = self.settled_past.clone().map(|past| past.then(&self.tail_past));
-        MarketHistory { pool: self.pool(chain, market, progress), sums, past, hints: Vec::new() }
+        MarketHistory { sums, past, ..MarketHistory::unread(self.pool(chain, market, progress)) }
     }
 
     fn pool(&self, chain: ChainId, market: &Market, progress: &ReadProgress) -> PoolHistory {

@@ -8,6 +8,7 @@ pub(crate) mod doubts;
 pub(crate) mod events;
 pub(crate) mod ledger;
 pub(crate) mod named;
+pub(crate) mod numbered;
 pub(crate) mod pass;
 pub(crate) mod past;
 pub(crate) mod plan;

@@ -92,7 +92,7 @@ impl Plan {
                     Naming::At(topic) | Naming::Balance { topic, .. } | Naming::Emitter(topic) => {
                         (topic..=topic, own, None)
                     }
-                    Naming::Never { .. } => continue,
+                    Naming::Number(_) | Naming::Never { .. } => continue,
                     Naming::Accounts(topic) => {
                         for account in accounts(own) {
                             ask(&hint.contract, hint.topic0, topic..=topic, account, None);

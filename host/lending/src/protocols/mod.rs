@@ -27,6 +27,7 @@ use crate::{
         record::{Side, StatePosition, Unexplained},
         sums::{Move, Sums},
     },
+    history::numbered::Had,
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
@@ -218,6 +219,11 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     fn aliases(&self) -> Option<&dyn Aliases> {
         None
     }
+
+    /// For a protocol some of whose logs have the number of a position, and name no wallet.
+    fn numbers(&self) -> Option<&dyn Numbers> {
+        None
+    }
 }
 
 /// Finds what the logs of a market leave out.
@@ -239,6 +245,12 @@ pub(crate) trait Aliases {
     /// Joins the entries of the words that identify a wallet in the logs of a market, by the wallet's hints. The wallet
     /// itself comes first. `None` if the entries leave a doubt.
     fn joined(&self, of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>>;
+}
+
+/// Knows the positions that have numbers.
+pub(crate) trait Numbers: Sync {
+    /// The positions that a wallet had, by its `own` entries in the index.
+    fn had(&self, own: &[Entry]) -> Had;
 }
 
 /// The terms of one market: contracts and parameters that governance can change. They are looked up again every hour.
@@ -396,6 +408,8 @@ pub struct Used<'a> {
     pub hints: &'a [Hint],
     /// The answers to [`LendingTerms::calls`].
     pub answers: &'a [Option<Bytes>],
+    /// Whether the index has what happened to positions whose logs name no wallet.
+    pub is_counted: bool,
 }
 
 /// The parts of a market that a wallet used.

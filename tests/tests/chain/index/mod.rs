@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use super::{PATIENCE, Reader};
 
 /// Blocks below the head that are final, in the configurations of tests.
-const FINALITY: u64 = 16;
+pub(super) const FINALITY: u64 = 16;
 
 /// Reads the markets for all wallets as fast as the node answers.
 pub(super) fn indexed(config: &mut Config) {

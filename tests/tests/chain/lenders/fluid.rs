@@ -16,6 +16,7 @@ use assay_tests::lenders::fluid::{self, Fluid, Kind, NATIVE, Share, VaultFactory
 use assay_tests::proxy::Proxy;
 use tokio::sync::OnceCell;
 
+use super::super::index::{FINALITY, indexed};
 use super::super::lies::first_of;
 use super::super::one_log;
 use super::super::{RUNTIME, Reader};
@@ -85,7 +86,9 @@ impl World {
         }
         // A wallet with shares of pools on both sides.
         both.queue(&mut chain, wallet("pools"), 0, ETHER as i128, 1_000_000);
-        chain.mine().await?;
+        for _ in 0..=FINALITY {
+            chain.mine().await?;
+        }
         let setup = Setup {
             native_feed,
             wrapped: Some(fluid.weth),
@@ -183,6 +186,39 @@ fn every_position_is_what_the_protocol_states_of_it() {
         let wallets = world.book.owners.iter().collect::<BTreeSet<_>>().len();
         assert!(world.book.positions.len() > 30 && liquidated > 5 && wallets == WALKERS - 4, "{liquidated} {wallets}");
         assert!(is_said, "no position was liquidated and not used since");
+    });
+}
+
+#[test]
+fn the_index_counts_what_was_done_with_positions_while_a_wallet_had_them() {
+    with(async |world| {
+        let reader = world.reader().with(indexed).started().await;
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        let mut all = [0; 4];
+        for walker in 0..WALKERS {
+            let snapshot = reader.read(wallet(&name(walker))).await;
+            let read = &snapshot.chains[0];
+            world.compare(walker, read, (world.chain.head, &world.book), &[]).await;
+            let (told, did) = (pool(read, world.fluid.factory), world.book.deposits.get(&walker).copied());
+            let (counts, did) = (told.counts, did.unwrap_or_default());
+            assert_eq!(counts.liquidation, None, "{walker}");
+            let Some(used) = world.book.operations.get(&walker) else {
+                assert_eq!((counts.supply, counts.withdraw), (Some(did.supplied), Some(did.withdrawn)), "{walker}");
+                continue;
+            };
+            let expected = [did.supplied + used.supplied, did.withdrawn + used.withdrawn, used.borrowed, used.repaid];
+            let counted = [counts.supply, counts.withdraw, counts.borrow, counts.repay];
+            assert_eq!(counted, expected.map(Some), "{walker}");
+            all.iter_mut().zip(expected).for_each(|(sum, one)| *sum += one);
+            assert_eq!(told.coverage, Coverage::Partial, "{walker}");
+            assert!(told.remark.as_ref().unwrap().contains("as far as the index has read"), "{:?}", told.remark);
+            assert!(told.first_event_at.is_some() && told.first_event_at <= told.last_event_at, "{walker}");
+        }
+        assert!(all.iter().all(|count| *count > 10), "{all:?}");
+        // Nobody is a position.
+        let stranger = reader.read(Address::with_last_byte(5)).await;
+        let told = pool(&stranger.chains[0], world.fluid.factory);
+        assert_eq!((told.coverage, told.counts.borrow), (Coverage::Complete, None));
     });
 }
 

@@ -206,7 +206,11 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let chain = match account {
         Err(fault) => without_state(&config, pools, Some(&fault)),
         Ok((account, _)) => {
-            let history = |pool| MarketHistory { pool, sums: None, past: Some(Past::default()), hints: Vec::new() };
+            let history = |pool| {
+                let mut history = MarketHistory::unread(pool);
+                history.past = Some(Past::default());
+                history
+            };
             lending.add_histories(pools.into_iter().map(history).collect());
             let (activity, activity_unread) = match hidden.activity {
                 true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),

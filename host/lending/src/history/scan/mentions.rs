@@ -4,10 +4,13 @@ use alloy::{primitives::map::HashMap, rpc::types::Log};
 
 use super::Scan;
 use crate::{
-    figures::hints::{AllHints, Naming},
+    figures::{
+        hints::{AllHints, Naming, number},
+        sums::amount_at,
+    },
     market::Market,
 };
-use assay_domain::{Address, B256};
+use assay_domain::{Address, B256, U256};
 
 /// A wallet in a log. Ordered by wallet, market and kind, then by log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +66,7 @@ impl MentionRoles {
                 .into_iter()
                 .flat_map(|topic0| [log.address(), Address::ZERO].map(|contract| self.0.get(&(contract, *topic0))));
             for MentionRole { market, is_hint, naming } in roles.flatten().flatten().copied() {
-                let wallets = named(naming, log.topics()).into_iter().flatten().filter_map(address);
+                let wallets = named(naming, log).into_iter().flatten().filter_map(address);
                 let wallets = wallets.filter(|wallet| Scan::is_wallet(markets, *wallet));
                 found.extend(wallets.map(|wallet| Mention { wallet, market, is_hint, log: index }));
             }
@@ -72,18 +75,24 @@ impl MentionRoles {
     }
 }
 
-/// The words in `topics` that name a wallet.
-fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
-    let topic = |at: usize| topics.get(at).copied();
+/// The words in `log` that name a wallet, or stand for a position.
+fn named(naming: Naming, log: &Log) -> [Option<B256>; 2] {
+    let topic = |at: usize| log.topics().get(at).copied();
     match naming {
         Naming::At(at) | Naming::Balance { topic: at, .. } | Naming::Emitter(at) => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
+        Naming::Number(word) => [amount_at(log, word).and_then(numbered), None],
         Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
             (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
             _ => [None, None],
         },
     }
+}
+
+/// The word that stands for the position with this number; `None` for a number that none has.
+fn numbered(id: U256) -> Option<B256> {
+    Some(number(u64::try_from(id).ok()?).into_word())
 }
 
 /// The address in a topic; `None` if it holds another value.

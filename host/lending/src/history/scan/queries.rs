@@ -22,7 +22,7 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
                 // Its word is read like a wallet.
                 Naming::Alias { .. } | Naming::Accounts(_) | Naming::Never { .. } => {}
                 _ if hint.is_of_any() => any.ask(&hint.contract, hint.topic0),
-                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } | Naming::Emitter(_) => {
+                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } | Naming::Emitter(_) | Naming::Number(_) => {
                     all.ask(&hint.contract, hint.topic0);
                 }
                 Naming::With(peer) => {

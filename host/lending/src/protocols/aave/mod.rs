@@ -121,6 +121,7 @@ impl LendingProtocol for Aave {
             | Naming::Alias { .. }
             | Naming::Accounts(_)
             | Naming::Emitter(_)
+            | Naming::Number(_)
             | Naming::Never { .. } => hint.is_explained_by(own),
         }
     }

@@ -1,17 +1,36 @@
-//! The logs that name a wallet: transfers of positions, and of the tokens that are shares of deposits.
+//! The logs that name a wallet: transfers of positions, and of the tokens that are shares of deposits. And those that
+//! have the number of a position: what was done with it in its vault.
 
-use alloy::{primitives::U256, rpc::types::Log};
+use alloy::{
+    primitives::{I256, U256},
+    rpc::types::Log,
+    sol,
+    sol_types::SolEvent,
+};
 
 use crate::{
     asset::Asset,
     figures::{
         hints::TRANSFER,
+        indexed::{Entry, What},
         record::Side,
         sums::{Move, amount_at},
     },
+    history::numbered::Had,
     protocols::{EventKind, Signature},
 };
 use assay_domain::{Address, B256};
+
+sol! {
+    event LogOperate(address user, uint256 id, int256 collateral, int256 debt, address to);
+}
+
+/// What was done with a position, by its vault.
+pub(super) const OPERATED: B256 = LogOperate::SIGNATURE_HASH;
+/// The words of its data.
+pub(super) const ID: usize = 1;
+const COLLATERAL: usize = 2;
+const DEBT: usize = 3;
 
 /// Transfers of a position. The same signature as a token's, with the id in a third topic.
 pub(super) const SIGNATURES: &[Signature] =
@@ -39,6 +58,34 @@ pub(super) fn owned(log: &Log, wallet: B256) -> Option<Move> {
     moved(topic0, (from, to), wallet, Move::gain(side, asset, U256::ONE))
 }
 
+/// What a log says was done with a position: one event for each side that changed.
+pub(super) fn operated(log: &Log) -> impl Iterator<Item = EventKind> + use<> {
+    let sides = [(COLLATERAL, EventKind::Supply, EventKind::Withdraw), (DEBT, EventKind::Borrow, EventKind::Repay)];
+    let is_one = log.topic0() == Some(&OPERATED);
+    let changes = sides.map(|(place, more, less)| {
+        let change = amount_at(log, place).filter(|_| is_one).map(I256::from_raw).unwrap_or_default();
+        if change.is_zero() { None } else { Some(if change.is_negative() { less } else { more }) }
+    });
+    changes.into_iter().flatten()
+}
+
+/// The positions that a wallet had, by the moves among its entries. Within a block the last move counts: what was done
+/// with a position in a block is done by whoever has it after the block.
+pub(super) fn had(own: &[Entry]) -> Had {
+    let mut had = Had::new();
+    for Entry { block, what } in own {
+        let What::Moved(Move { asset: Asset::Market(id), amount, .. }) = what else { continue };
+        let Ok(id) = u64::try_from(U256::from_be_bytes(id.0)) else { continue };
+        let spans = had.entry(id).or_default();
+        if amount.is_positive() {
+            spans.push(*block..=u64::MAX);
+        } else if let Some(last) = spans.last_mut() {
+            *last = *last.start()..=block.saturating_sub(1);
+        }
+    }
+    had
+}
+
 /// The move that a transfer of shares means for `wallet`, and the event: tokens are minted to the owner of a deposit,
 /// and burnt from the owner of a withdrawal.
 pub(super) fn shared(log: &Log, wallet: B256) -> Option<(Option<EventKind>, Move)> {
@@ -61,7 +108,9 @@ fn moved(topic0: B256, (from, to): (B256, B256), wallet: B256, gain: Move) -> Op
 
 #[cfg(test)]
 mod tests {
-    use alloy::primitives::{Bytes, I256, LogData};
+    use std::ops::RangeInclusive;
+
+    use alloy::primitives::{Bytes, LogData};
 
     use super::*;
 
@@ -84,6 +133,35 @@ mod tests {
         assert_eq!((of(WALLET, WALLET), of(OTHER, B256::ZERO)), (None, None), "nothing changes");
         assert!(owned(&log(&[OTHER, WALLET], &[0; 32]), WALLET).is_none(), "a token's");
         assert!(is_position(id) && !is_position(Address::repeat_byte(7).into_word()));
+    }
+
+    #[test]
+    fn each_side_of_a_position_that_changed_is_an_event() {
+        let of = |topic0, collateral: i64, debt: i64| {
+            let signed = |amount: i64| I256::try_from(amount).unwrap().into_raw().to_be_bytes::<32>();
+            let words = [[0; 32], U256::from(9).to_be_bytes(), signed(collateral), signed(debt), [0; 32]].concat();
+            let data = LogData::new(vec![topic0], words.into()).unwrap();
+            let inner = alloy::primitives::Log { address: Address::repeat_byte(7), data };
+            operated(&Log { inner, ..Log::default() }).collect::<Vec<_>>()
+        };
+        assert_eq!(of(OPERATED, 5, 3), [EventKind::Supply, EventKind::Borrow]);
+        assert_eq!(of(OPERATED, -5, -3), [EventKind::Withdraw, EventKind::Repay]);
+        assert_eq!(of(OPERATED, 0, -3), [EventKind::Repay]);
+        assert!(of(TRANSFER, 5, 3).is_empty() && of(OPERATED, 0, 0).is_empty());
+        assert_eq!(operated(&log(&[], &[0; 64])).count(), 0, "without its amounts");
+    }
+
+    #[test]
+    fn a_position_is_of_whoever_has_it_after_a_block() {
+        let entry = |block, id: u64, amount: I256| {
+            let (side, asset) = position(U256::from(id).into());
+            Entry { block, what: What::Moved(Move { amount, ..Move::gain(side, asset, U256::ONE) }) }
+        };
+        let (gain, loss) = (I256::ONE, I256::MINUS_ONE);
+        let own = [entry(5, 1, gain), entry(7, 2, gain), entry(8, 1, loss), entry(8, 1, gain), entry(9, 2, loss)];
+        assert_eq!(had(&own), [(1, vec![5..=7, 8..=u64::MAX]), (2, vec![7..=8])].into());
+        assert!(had(&[entry(5, 1, gain), entry(5, 1, loss)]).values().flatten().all(RangeInclusive::is_empty));
+        assert_eq!(had(&[entry(5, 1, loss)]), [(1, vec![])].into());
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! only when it is used next; until then the vault computes what is left of it.
 //!
 //! The history is that of the tokens of deposits, and of the owners of positions. What happened in a vault is in logs
-//! that name the position in their data, which no node finds by a wallet, and a liquidation is in none. So the history
-//! of a wallet that ever had a position is partial, in words.
+//! that have the position's number in their data, which no node finds by a wallet: the index of all wallets counts it,
+//! for whoever has the position after the block. A liquidation is in no log. So the history of a wallet that ever had a
+//! position is partial, in words.
 
 mod events;
 mod math;
@@ -22,12 +23,13 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    figures::{hints::Hint, sums::Move},
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, boxed},
+    figures::{hints::Hint, indexed::Entry, sums::Move},
+    history::numbered::Had,
+    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Numbers, Profile, boxed},
 };
 use assay_domain::{B256, EventCounts};
 use assay_evm::{Block, Client};
-use events::{SIGNATURES, owned, shared};
+use events::{SIGNATURES, operated, owned, shared};
 use terms::FluidTerms;
 
 #[derive(Debug)]
@@ -44,8 +46,12 @@ impl LendingProtocol for Fluid {
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        let shares = evidence.hints.iter().filter_map(|log| Some((shared(log, wallet)?.0?, *log)));
-        shares.collect()
+        let of = |log: &&'a Log| {
+            let share = shared(log, wallet).and_then(|(kind, _)| kind);
+            let log = *log;
+            share.into_iter().chain(operated(log)).map(move |kind| (kind, log))
+        };
+        evidence.hints.iter().flat_map(of).collect()
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
@@ -59,5 +65,15 @@ impl LendingProtocol for Fluid {
     /// Each log has all of its change.
     fn is_explained(&self, _: &Hint, _: &Log, _: B256, _: &[&Log], _: &[&Log]) -> bool {
         true
+    }
+
+    fn numbers(&self) -> Option<&dyn Numbers> {
+        Some(self)
+    }
+}
+
+impl Numbers for Fluid {
+    fn had(&self, own: &[Entry]) -> Had {
+        events::had(own)
     }
 }

@@ -48,9 +48,14 @@ const POOL_DECIMALS: u8 = 18;
 const UNREAD_VAULTS: &str = "the wallet has or had positions in vaults, whose logs name the position instead of the \
                              wallet, and whose liquidations are in no log: what was supplied, withdrawn, borrowed, \
                              repaid and liquidated there is not read; positions are";
+const COUNTED_VAULTS: &str = "the wallet has or had positions in vaults, whose liquidations are in no log; what was \
+                              supplied, withdrawn, borrowed and repaid there is counted as far as the index has read";
 const LIQUIDATED: &str = "a position of the wallet was liquidated since it was last used, as its state shows; how \
                           often is in no log. What else was liquidated, and what was supplied, withdrawn, borrowed \
                           and repaid in vaults is not read; positions are";
+const COUNTED_LIQUIDATED: &str = "a position of the wallet was liquidated since it was last used, as its state shows; \
+                                  how often is in no log, as is what else was liquidated. What was supplied, \
+                                  withdrawn, borrowed and repaid in vaults is counted as far as the index has read";
 const UNREAD_POOLS: &str = "the wallet has a position whose collateral and debt are both shares of pools, which have \
                             no price: its amounts are not read, nor is what happened in vaults";
 
@@ -97,6 +102,8 @@ pub(super) struct FluidPositions {
     /// Every position that it has or had, and whether it has it.
     owned: BTreeMap<B256, bool>,
     shares: Vec<HeldShares>,
+    /// Whether the index has what happened in vaults.
+    is_counted: bool,
     /// Tokens that have a price, with their decimals if configured.
     priced: BTreeMap<Address, Option<u8>>,
 }
@@ -149,8 +156,9 @@ impl FluidPositions {
     }
 
     #[must_use]
-    pub(super) fn with_shares(self, shares: Vec<(ShareToken, U256)>) -> Self {
-        Self { shares: shares.into_iter().map(|(of, shares)| HeldShares { of, shares }).collect(), ..self }
+    pub(super) fn with(self, shares: Vec<(ShareToken, U256)>, is_counted: bool) -> Self {
+        let shares = shares.into_iter().map(|(of, shares)| HeldShares { of, shares }).collect();
+        Self { shares, is_counted, ..self }
     }
 
     fn tokens_used(&self) -> impl Iterator<Item = Address> {
@@ -465,9 +473,10 @@ impl LendingTerms for FluidPositions {
             return Some(UNREAD_POOLS);
         }
         if self.positions.iter().any(|position| position.is_liquidated) {
-            return Some(LIQUIDATED);
+            return Some(if self.is_counted { COUNTED_LIQUIDATED } else { LIQUIDATED });
         }
-        (!self.owned.is_empty()).then_some(UNREAD_VAULTS)
+        let words = if self.is_counted { COUNTED_VAULTS } else { UNREAD_VAULTS };
+        (!self.owned.is_empty()).then_some(words)
     }
 }
 

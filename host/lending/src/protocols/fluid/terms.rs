@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
-use alloy::{primitives::Bytes, sol};
+use alloy::{
+    primitives::{Bytes, map::HashSet},
+    sol,
+};
 use futures::FutureExt;
 
-use super::{events, position::FluidPositions, share::ShareToken};
+use super::{
+    events::{self, ID, OPERATED},
+    position::FluidPositions,
+    share::ShareToken,
+};
 use crate::{
     config::MarketConfig,
-    figures::hints::{Hint, Naming, TRANSFER},
+    figures::hints::{Emitter, Hint, Naming, TRANSFER},
     limits,
     protocols::{FoundParts, LendingTerms, Parts, Used},
 };
@@ -35,6 +42,7 @@ pub(super) struct FluidTerms {
     factory: Address,
     /// `false` in the past, before the factory.
     has_vaults: bool,
+    vaults: Arc<HashSet<Address>>,
     tokens: Arc<[ShareToken]>,
 }
 
@@ -58,7 +66,14 @@ impl FluidTerms {
                 continue;
             };
             // The lending factory is older, so a moment in the past may lack the vaults.
-            let has_vaults = returned::<totalVaultsCall>(answers.first()).is_some();
+            let count = returned::<totalVaultsCall>(answers.first());
+            let has_vaults = count.is_some();
+            let Some(count) = usize::try_from(count.unwrap_or_default()).ok().filter(|n| *n <= limits::LISTED_PARTS)
+            else {
+                found.push(None);
+                continue;
+            };
+            let vaults = Arc::new((1..).take(count).map(|number| market.address.create(number)).collect());
             if !has_vaults && client.without_code(&[market.address], at).await?.is_empty() {
                 found.push(None);
                 continue;
@@ -69,7 +84,7 @@ impl FluidTerms {
                 Some(ShareToken { token: *token, asset: returned::<assetCall>(Some(answer))? })
             };
             let tokens: Option<Arc<[ShareToken]>> = tokens.iter().zip(&assets).map(share).collect();
-            found.push(tokens.map(|tokens| Self { factory: market.address, has_vaults, tokens }));
+            found.push(tokens.map(|tokens| Self { factory: market.address, has_vaults, vaults, tokens }));
         }
         Ok(found)
     }
@@ -91,7 +106,7 @@ impl LendingTerms for FluidTerms {
         contracts.map(|contract| Call::new(contract, &balanceOfCall { owner: wallet })).collect()
     }
 
-    /// Transfers of the tokens of deposits.
+    /// Transfers of the tokens of deposits, and what was done in vaults.
     fn hints(&self) -> Vec<Hint> {
         let of = |share: &ShareToken| {
             [1, 2].map(|topic| Hint {
@@ -101,7 +116,13 @@ impl LendingTerms for FluidTerms {
                 explained_by: &[],
             })
         };
-        self.tokens.iter().flat_map(of).collect()
+        let operated = (!self.vaults.is_empty()).then(|| Hint {
+            contract: Emitter::Set(self.vaults.clone()),
+            topic0: OPERATED,
+            naming: Naming::Number(ID),
+            explained_by: &[],
+        });
+        self.tokens.iter().flat_map(of).chain(operated).collect()
     }
 
     fn states_its_parts(&self) -> bool {
@@ -109,13 +130,13 @@ impl LendingTerms for FluidTerms {
     }
 
     fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Used<'_>, at: Block) -> Option<FoundParts<'a>> {
-        let balances = self.balances_in(used.answers);
+        let (balances, is_counted) = (self.balances_in(used.answers), used.is_counted);
         let past = used.sums.markets().into_iter().filter(|part| events::is_position(*part)).collect();
         let read = async move {
             let Some(balances) = balances else { return Ok(None) };
             let shares = self.tokens.iter().copied().zip(balances.shares).collect();
             let found = FluidPositions::look_up(client, self.factory, wallet, balances.positions, past, at).await?;
-            Ok(found.map(|found| Box::new(found.with_shares(shares)) as Box<dyn Parts>))
+            Ok(found.map(|found| Box::new(found.with(shares, is_counted)) as Box<dyn Parts>))
         };
         Some(read.boxed())
     }

@@ -39,6 +39,15 @@ pub(super) struct Deposits {
     pub withdrawn: u64,
 }
 
+/// How often something was done with positions while a wallet had them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Operations {
+    pub supplied: u64,
+    pub withdrawn: u64,
+    pub borrowed: u64,
+    pub repaid: u64,
+}
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct Book {
     pub positions: Vec<Booked>,
@@ -48,6 +57,9 @@ pub(super) struct Book {
     liquidations: BTreeMap<(usize, i64), u64>,
     /// Wallets that have or had a position.
     pub owners: Vec<usize>,
+    pub operations: BTreeMap<usize, Operations>,
+    /// Positions that were used in the block so far, with the changes of collateral and debt.
+    used: Vec<(usize, f64, f64)>,
 }
 
 /// Numbers that look random, the same in each run.
@@ -100,6 +112,7 @@ pub(super) async fn walk(
             book.operate(chain, fluid, places, numbers);
         }
         chain.mine().await?;
+        book.end_block();
     }
     Ok(())
 }
@@ -126,6 +139,7 @@ impl Book {
         let id = self.positions.len() as u64 + 1;
         let mut booked = Booked { id, owner, vault, collateral, debt, is_liquidated: false, dust: 0.0, tick: None };
         self.place(&mut booked);
+        self.used.push((self.positions.len(), collateral, debt));
         self.positions.push(booked);
         self.owners.push(owner);
     }
@@ -216,6 +230,18 @@ impl Book {
         (booked.collateral, booked.debt) = (after(booked.collateral, collateral), after(booked.debt, debt));
         self.place(&mut booked);
         self.positions[at] = booked;
+        self.used.push((at, collateral, debt));
+    }
+
+    /// Counts what was done in a block for those who have the positions after it.
+    fn end_block(&mut self) {
+        for (at, collateral, debt) in self.used.drain(..) {
+            let did = self.operations.entry(self.positions[at].owner).or_default();
+            did.supplied += u64::from(collateral > 0.0);
+            did.withdrawn += u64::from(collateral < 0.0);
+            did.borrowed += u64::from(debt > 0.0);
+            did.repaid += u64::from(debt < 0.0);
+        }
     }
 
     fn deposit(&mut self, chain: &mut Small, fluid: &Fluid, numbers: &mut Numbers) {

@@ -26,7 +26,7 @@ fn position(id: u32, sides: [Unit; 2], rate: Option<U256>, (supply, borrow): (u6
 fn of(positions: Vec<VaultPosition>) -> FluidPositions {
     let owned = positions.iter().map(|position| (B256::from(U256::from(position.id)), true)).collect();
     let priced = [(USDC, Some(0)), (WETH, Some(0))].into();
-    FluidPositions { positions, owned, priced, shares: Vec::new() }
+    FluidPositions { positions, owned, priced, ..FluidPositions::default() }
 }
 
 fn prices() -> Prices {
@@ -86,6 +86,8 @@ fn shares_on_both_sides_have_no_price_and_are_said_to_be_unread() {
     assert_eq!(held(vec![empty]), Some(Held::default()));
     assert_eq!(of(vec![empty]).lacks(), Some(UNREAD_VAULTS));
     assert_eq!(of(vec![VaultPosition { is_liquidated: true, ..empty }]).lacks(), Some(LIQUIDATED));
+    let counted = of(vec![empty]).with(Vec::new(), true);
+    assert_eq!(counted.lacks(), Some(COUNTED_VAULTS));
     assert_eq!(of(Vec::new()).lacks(), None, "a wallet that never had a position");
 }
 
@@ -102,7 +104,7 @@ fn a_token_without_a_price_is_unpriced_unless_a_debt_depends_on_it() {
 #[test]
 fn deposits_are_what_their_shares_are_worth() {
     let token = ShareToken { token: Address::repeat_byte(9), asset: USDC };
-    let mut found = of(Vec::new()).with_shares(vec![(token, number(100))]);
+    let mut found = of(Vec::new()).with(vec![(token, number(100))], false);
     found.priced = [(USDC, Some(2))].into();
     assert_eq!(found.questions().len(), 1);
     let answer = Some(Bytes::from(number(105).abi_encode()));

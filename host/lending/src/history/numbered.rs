@@ -1,0 +1,70 @@
+//! What happened to positions whose logs have their numbers and name no wallet. Only the index of all wallets finds it,
+//! so it is counted as far as the index has read, each time anew.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use futures::future::join_all;
+
+use crate::{
+    figures::{
+        hints::number,
+        indexed::{Entry, What},
+    },
+    history::{begin::part_of, ledger::MarketHistory, reader::Reader, tally::EventTally},
+    limits,
+    market::Market,
+};
+use assay_domain::{Address, EventCounts, PoolHistory};
+
+/// The blocks after which a wallet had each of its positions, by their numbers.
+pub(crate) type Had = BTreeMap<u64, Vec<RangeInclusive<u64>>>;
+
+/// The events of the positions that a wallet had in one market, through the last block of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NumberedEvents(EventTally);
+
+impl NumberedEvents {
+    /// Adds them to the counts and times of `pool`.
+    pub(crate) fn add_to(self, pool: &mut PoolHistory) {
+        let Self(tally) = self;
+        pool.counts = pool.counts.plus(tally.counts);
+        pool.first_event_at = pool.first_event_at.into_iter().chain(tally.first).min();
+        pool.last_event_at = pool.last_event_at.max(tally.last);
+    }
+}
+
+impl Reader {
+    /// The events of the positions that `wallet` had in `market`, by its `history` there. `None` if it had none, or if the
+    /// index does not have all of them through the same block.
+    pub(crate) async fn numbered(
+        &self,
+        wallet: Address,
+        market: &Market,
+        history: &MarketHistory,
+    ) -> Option<NumberedEvents> {
+        let numbers = market.protocol.numbers()?;
+        let has_parts = history.sums.as_ref().is_some_and(|sums| !sums.markets().is_empty());
+        let index = self.index.as_ref().filter(|_| has_parts)?;
+        let own = index.history(wallet, 0).await?;
+        let had = numbers.had(&part_of(&own, market, &history.hints)?.entries);
+        if had.is_empty() || had.len() > limits::POSITIONS {
+            return None;
+        }
+        let read = had.into_iter().map(|(id, spans)| {
+            let found = index.history(number(id), own.through);
+            async move { Some((spans, found.await?)) }
+        });
+        let mut tally = EventTally::of(EventCounts { liquidation: None, ..EventCounts::ZERO });
+        for found in join_all(read).await {
+            let (spans, found) = found.filter(|(_, found)| (found.through, found.hash) == (own.through, own.hash))?;
+            for Entry { block, what } in &part_of(&found, market, &history.hints)?.entries {
+                if let What::Event { kind, time } = what
+                    && spans.iter().any(|span| span.contains(block))
+                {
+                    tally.add(*kind, Some(*time));
+                }
+            }
+        }
+        Some(NumberedEvents(tally))
+    }
+}
