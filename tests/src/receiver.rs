@@ -133,8 +133,8 @@ impl Receiver {
         until(async || self.events(), |events| events.len() >= count).await
     }
 
-    /// Waits until so many different events arrived. One whose delivery a crash interrupted comes again; each is returned
-    /// once, in the order of the first arrivals.
+    /// Waits until so many different events arrived. One whose delivery a crash interrupted comes again; each is
+    /// returned once, in the order of the first arrivals.
     pub async fn received_once(&self, count: usize) -> Vec<Delivery> {
         let once = async || {
             let mut seen = HashSet::new();

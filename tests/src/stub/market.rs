@@ -1,5 +1,5 @@
-//! Made-up Aave v3 markets with one event per block, each in one of them. Everything is a function of the block number, so ten million
-//! events need no memory.
+//! Made-up Aave v3 markets with one event per block, each in one of them. Everything is a function of the block number,
+//! so ten million events need no memory.
 
 use std::io::Write;
 

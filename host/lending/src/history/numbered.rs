@@ -34,8 +34,8 @@ impl NumberedEvents {
 }
 
 impl Reader {
-    /// The events of the positions that `wallet` had in `market`, by its `history` there. `None` if it had none, or if the
-    /// index does not have all of them through the same block.
+    /// The events of the positions that `wallet` had in `market`, by its `history` there. `None` if it had none, or if
+    /// the index does not have all of them through the same block.
     pub(crate) async fn numbered(
         &self,
         wallet: Address,
