@@ -1,7 +1,7 @@
 //! A wallet's entries in an index of all wallets. The ledger counts them like those that it extracts from the logs of
 //! one wallet.
 
-use std::fmt::Debug;
+use std::{collections::BTreeMap, fmt::Debug, ops::RangeInclusive};
 
 use alloy::primitives::I256;
 use futures::future::BoxFuture;
@@ -50,6 +50,9 @@ pub struct IndexedMarket {
     pub asked: B256,
     pub entries: Vec<Entry>,
 }
+
+/// The blocks after which a wallet had each of its positions, by their numbers.
+pub(crate) type Had = BTreeMap<u64, Vec<RangeInclusive<u64>>>;
 
 /// One event or amount of a wallet in one market, with its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::{
         record::{Side, StatePosition, Unexplained},
         sums::Sums,
     },
-    history::{events::AllBefore, numbered::NumberedEvents, past::Past, settled::SettledHistory, tally::EventTally},
+    history::{events::AllBefore, past::Past, settled::SettledHistory, tally::EventTally},
     market::Market,
 };
 use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHistory, features::PositionFeatures};
@@ -25,7 +25,7 @@ pub struct MarketHistory {
     /// The market's hints for the wallet; empty if they are not known yet.
     pub hints: Vec<Hint>,
     /// What happened to positions whose logs name no wallet; `None` if that is not known.
-    pub(crate) numbered: Option<NumberedEvents>,
+    pub(crate) numbered: Option<EventTally>,
 }
 
 impl MarketHistory {

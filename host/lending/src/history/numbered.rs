@@ -1,8 +1,6 @@
 //! What happened to positions whose logs have their numbers and name no wallet. Only the index of all wallets finds it,
 //! so it is counted as far as the index has read, each time anew.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
-
 use futures::future::join_all;
 
 use crate::{
@@ -14,34 +12,18 @@ use crate::{
     limits,
     market::Market,
 };
-use assay_domain::{Address, EventCounts, PoolHistory};
-
-/// The blocks after which a wallet had each of its positions, by their numbers.
-pub(crate) type Had = BTreeMap<u64, Vec<RangeInclusive<u64>>>;
-
-/// The events of the positions that a wallet had in one market, through the last block of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NumberedEvents(EventTally);
-
-impl NumberedEvents {
-    /// Adds them to the counts and times of `pool`.
-    pub(crate) fn add_to(self, pool: &mut PoolHistory) {
-        let Self(tally) = self;
-        pool.counts = pool.counts.plus(tally.counts);
-        pool.first_event_at = pool.first_event_at.into_iter().chain(tally.first).min();
-        pool.last_event_at = pool.last_event_at.max(tally.last);
-    }
-}
+use assay_domain::{Address, EventCounts};
 
 impl Reader {
-    /// The events of the positions that `wallet` had in `market`, by its `history` there. `None` if it had none, or if
+    /// The events of the positions that `wallet` had in `market`, by its `history` there, through the last block of the
+    /// index. `None` if it had none, or if
     /// the index does not have all of them through the same block.
     pub(crate) async fn numbered(
         &self,
         wallet: Address,
         market: &Market,
         history: &MarketHistory,
-    ) -> Option<NumberedEvents> {
+    ) -> Option<EventTally> {
         let numbers = market.protocol.numbers()?;
         let has_parts = history.sums.as_ref().is_some_and(|sums| !sums.markets().is_empty());
         let index = self.index.as_ref().filter(|_| has_parts)?;
@@ -65,6 +47,6 @@ impl Reader {
                 }
             }
         }
-        Some(NumberedEvents(tally))
+        Some(tally)
     }
 }

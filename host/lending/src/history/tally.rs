@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{history::events::Event, protocols::EventKind};
-use assay_domain::{EventCounts, Time, time_from_unix};
+use assay_domain::{EventCounts, PoolHistory, Time, time_from_unix};
 
 /// Counts and times of some of a wallet's events in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,14 @@ impl EventTally {
     pub(crate) fn plus(self, other: Self) -> Self {
         let sum = Self { counts: self.counts.plus(other.counts), ..self };
         sum.seen(other.first, other.last, other.last_liquidation)
+    }
+
+    /// Adds these events to those of `pool`.
+    pub(crate) fn add_to(self, pool: &mut PoolHistory) {
+        pool.counts = pool.counts.plus(self.counts);
+        pool.first_event_at = pool.first_event_at.into_iter().chain(self.first).min();
+        pool.last_event_at = pool.last_event_at.max(self.last);
+        pool.last_liquidation_at = pool.last_liquidation_at.max(self.last_liquidation);
     }
 
     fn seen(self, first: Option<Time>, last: Option<Time>, liquidation: Option<Time>) -> Self {

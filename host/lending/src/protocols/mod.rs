@@ -23,11 +23,10 @@ use crate::{
     figures::{
         balance::Balance,
         hints::Hint,
-        indexed::Entry,
+        indexed::{Entry, Had},
         record::{Side, StatePosition, Unexplained},
         sums::{Move, Sums},
     },
-    history::numbered::Had,
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};

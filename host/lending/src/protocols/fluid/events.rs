@@ -12,11 +12,10 @@ use crate::{
     asset::Asset,
     figures::{
         hints::TRANSFER,
-        indexed::{Entry, What},
+        indexed::{Entry, Had, What},
         record::Side,
         sums::{Move, amount_at},
     },
-    history::numbered::Had,
     protocols::{EventKind, Signature},
 };
 use assay_domain::{Address, B256};

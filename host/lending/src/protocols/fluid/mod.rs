@@ -23,8 +23,11 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    figures::{hints::Hint, indexed::Entry, sums::Move},
-    history::numbered::Had,
+    figures::{
+        hints::Hint,
+        indexed::{Entry, Had},
+        sums::Move,
+    },
     protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Numbers, Profile, boxed},
 };
 use assay_domain::{B256, EventCounts};
