@@ -16,8 +16,7 @@ use assay_domain::{Address, EventCounts};
 
 impl Reader {
     /// The events of the positions that `wallet` had in `market`, by its `history` there, through the last block of the
-    /// index. `None` if it had none, or if
-    /// the index does not have all of them through the same block.
+    /// index. `None` if it had none, or if the index does not have all of them through the same block.
     pub(crate) async fn numbered(
         &self,
         wallet: Address,
