@@ -57,7 +57,7 @@ struct Cli {
     /// Measure everything this often, and keep the median of each row with its noise
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     runs: u8,
-    /// Size of the market in the group `index`, in million events [default: 10]
+    /// Number of events in the market that the group `index` reads, in millions [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     events: Option<u64>,
     /// Also write the table to this file, as JSON
@@ -142,7 +142,7 @@ impl Group {
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     quick: bool,
-    /// Million events of the index, if not as many as usual.
+    /// Number of events in the market of the group `index`, in millions; `None` for the default.
     events: Option<u64>,
 }
 

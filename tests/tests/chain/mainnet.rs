@@ -15,8 +15,8 @@ use futures::future::join_all;
 
 use super::{RUNTIME, Reader};
 
-/// Events that no topic of a log names, and that only the position would show: a repayment to cETH and a borrow from
-/// it, both before COMP was distributed.
+/// Events that no log names in a topic, so that only the position would show them: a repayment to cETH and a borrow
+/// from it, both before COMP was distributed.
 const UNSEEN: [&str; 2] = [
     "0x0007416c8caa441ce07c61dbf2455b3068d21d9bffbfbbfca9f1016d7c3ca33f",
     "0x00035065f364453ca4585ab5d4ee7dacc59a3f7acc305644c334fdfff3a2527f",

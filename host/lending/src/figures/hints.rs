@@ -54,8 +54,8 @@ pub enum Naming {
     Emitter(usize),
     /// In this topic, by any of the 256 addresses that share the wallet's first 19 bytes.
     Accounts(usize),
-    /// By the number of a position, in this word of the data. No query for a wallet finds it; the index of all wallets
-    /// has it under a [`number`].
+    /// By the number of a position, in this word of the data. No query for a wallet finds such a log; the index of all
+    /// wallets keeps it under a [`number`].
     Number(usize),
     /// Not at all: the market's logs with this word in the topic are no events.
     Never { topic: usize, word: B256 },

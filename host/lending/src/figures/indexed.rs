@@ -51,7 +51,7 @@ pub struct IndexedMarket {
     pub entries: Vec<Entry>,
 }
 
-/// The blocks after which a wallet had each of its positions, by their numbers.
+/// For each position that a wallet held, by its number: the ranges of blocks at whose end the wallet held it.
 pub(crate) type Had = BTreeMap<u64, Vec<RangeInclusive<u64>>>;
 
 /// One event or amount of a wallet in one market, with its block.

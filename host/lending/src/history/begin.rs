@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use crate::{
     figures::{
-        hints::{AllHints, Hint},
+        hints::{AllHints, Hint, is_number},
         indexed::{Entry, Indexed, IndexedMarket, What},
     },
     history::{
@@ -29,7 +29,7 @@ impl Reader {
         let index = self.index.as_ref()?;
         let known = records.iter().map(|record| record.as_ref().map(|record| record.through));
         let least = known.min()?.map_or(0, |through| through.saturating_add(self.finality));
-        let is_wallet = Scan::is_wallet(&self.markets, wallet);
+        let is_wallet = Scan::is_wallet(&self.markets, wallet) && !is_number(wallet);
         if is_wallet { index.history(wallet, least).await } else { None }
     }
 

@@ -1,5 +1,5 @@
-//! What happened to positions whose logs have their numbers and name no wallet. Only the index of all wallets finds it,
-//! so it is counted as far as the index has read, each time anew.
+//! Events of positions whose logs contain a number and name no wallet. Only the index of all wallets finds them. They
+//! are not stored: each read counts them again, through the last block of the index.
 
 use futures::future::join_all;
 
@@ -15,8 +15,9 @@ use crate::{
 use assay_domain::{Address, EventCounts};
 
 impl Reader {
-    /// The events of the positions that `wallet` had in `market`, by its `history` there, through the last block of the
-    /// index. `None` if it had none, or if the index does not have all of them through the same block.
+    /// The events of the numbered positions that `wallet` held in `market`, where it has this `history`, through the
+    /// last block of the index. `None` if it held none, or if the index does not have all of them through the same
+    /// block.
     pub(crate) async fn numbered(
         &self,
         wallet: Address,

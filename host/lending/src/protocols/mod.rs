@@ -219,7 +219,7 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         None
     }
 
-    /// For a protocol some of whose logs have the number of a position, and name no wallet.
+    /// For a protocol with logs that contain the number of a position but name no wallet.
     fn numbers(&self) -> Option<&dyn Numbers> {
         None
     }
@@ -246,9 +246,9 @@ pub(crate) trait Aliases {
     fn joined(&self, of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>>;
 }
 
-/// Knows the positions that have numbers.
+/// Tells which numbered positions belonged to a wallet.
 pub(crate) trait Numbers: Sync {
-    /// The positions that a wallet had, by its `own` entries in the index.
+    /// The positions that a wallet held, according to its `own` entries in the index.
     fn had(&self, own: &[Entry]) -> Had;
 }
 

@@ -43,7 +43,7 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
     }
 }
 
-/// The class of a transfer: [`is_explained`] says the same of those of a token in one transaction.
+/// The class of a transfer. For transfers of one token in one transaction, [`is_explained`] depends only on the class.
 pub(super) fn class(log: &Log, wallet: B256) -> usize {
     let [_, from, to, ..] = *log.topics() else { return 0 };
     match (from == wallet, to == wallet) {

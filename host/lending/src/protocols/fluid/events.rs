@@ -1,5 +1,5 @@
-//! The logs that name a wallet: transfers of positions, and of the tokens that are shares of deposits. And those that
-//! have the number of a position: what was done with it in its vault.
+//! The logs that name a wallet: transfers of positions, and of the tokens that are shares of deposits. And the logs of
+//! vaults, which contain only the number of a position.
 
 use alloy::{
     primitives::{I256, U256},
@@ -24,7 +24,7 @@ sol! {
     event LogOperate(address user, uint256 id, int256 collateral, int256 debt, address to);
 }
 
-/// What was done with a position, by its vault.
+/// The log that a vault emits for each operation on a position.
 pub(super) const OPERATED: B256 = LogOperate::SIGNATURE_HASH;
 /// The words of its data.
 pub(super) const ID: usize = 1;
@@ -57,7 +57,7 @@ pub(super) fn owned(log: &Log, wallet: B256) -> Option<Move> {
     moved(topic0, (from, to), wallet, Move::gain(side, asset, U256::ONE))
 }
 
-/// What a log says was done with a position: one event for each side that changed.
+/// The events in a log of a vault: one for each side of the position that changed.
 pub(super) fn operated(log: &Log) -> impl Iterator<Item = EventKind> + use<> {
     let sides = [(COLLATERAL, EventKind::Supply, EventKind::Withdraw), (DEBT, EventKind::Borrow, EventKind::Repay)];
     let is_one = log.topic0() == Some(&OPERATED);
@@ -68,8 +68,8 @@ pub(super) fn operated(log: &Log) -> impl Iterator<Item = EventKind> + use<> {
     changes.into_iter().flatten()
 }
 
-/// The positions that a wallet had, by the moves among its entries. Within a block the last move counts: what was done
-/// with a position in a block is done by whoever has it after the block.
+/// The positions that a wallet held, according to the moves among its entries. Within a block the last move counts: an
+/// operation belongs to the wallet that holds the position at the end of the block.
 pub(super) fn had(own: &[Entry]) -> Had {
     let mut had = Had::new();
     for Entry { block, what } in own {

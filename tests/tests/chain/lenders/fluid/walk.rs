@@ -39,7 +39,7 @@ pub(super) struct Deposits {
     pub withdrawn: u64,
 }
 
-/// How often something was done with positions while a wallet had them.
+/// The operations on positions while a wallet held them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Operations {
     pub supplied: u64,
@@ -58,7 +58,7 @@ pub(super) struct Book {
     /// Wallets that have or had a position.
     pub owners: Vec<usize>,
     pub operations: BTreeMap<usize, Operations>,
-    /// Positions that were used in the block so far, with the changes of collateral and debt.
+    /// The positions used in the current block, with the changes of collateral and debt.
     used: Vec<(usize, f64, f64)>,
 }
 
@@ -233,7 +233,7 @@ impl Book {
         self.used.push((at, collateral, debt));
     }
 
-    /// Counts what was done in a block for those who have the positions after it.
+    /// Counts the operations of a block for those who hold the positions at its end.
     fn end_block(&mut self) {
         for (at, collateral, debt) in self.used.drain(..) {
             let did = self.operations.entry(self.positions[at].owner).or_default();
