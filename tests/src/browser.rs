@@ -1,13 +1,17 @@
-//! Opens the console in a real browser: this machine's Chromium, driven by a script.
+//! Opens the console in a real browser: this machine's Chromium, driven by a script, once for all tests of a process.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{ChildStdin, Command, Stdio},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    thread,
 };
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::packages;
 
@@ -34,17 +38,64 @@ pub struct Seen {
 /// # Panics
 /// If there is no browser, or a view or an element does not appear.
 pub async fn tour(base: &str, key: &str, modes: &[&str], views: Value) -> Seen {
-    tokio::task::spawn_blocking(packages::browser_packages)
-        .await
-        .unwrap_or_else(|e| panic!("{e}"))
-        .unwrap_or_else(|e| panic!("{e}"));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/console.mjs");
-    let tour = json!({ "base": base, "key": key, "browser": chromium(), "modes": modes, "views": views });
-    let mut command = tokio::process::Command::new("node");
-    command.arg(script).arg(tour.to_string()).stdin(Stdio::null()).kill_on_drop(true);
-    let done = command.output().await.unwrap_or_else(|e| panic!("node: {e}"));
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    serde_json::from_str(out.trim()).unwrap_or_else(|_| panic!("{}: {out}\n{err}", done.status))
+    static BROWSER: LazyLock<Browser> = LazyLock::new(Browser::start);
+    let tour = json!({ "base": base, "key": key, "modes": modes, "views": views });
+    let end = tokio::task::spawn_blocking(|| BROWSER.begin(tour)).await.unwrap_or_else(|e| panic!("{e}"));
+    let end = end.await.unwrap_or_else(|_| panic!("the browser ended"));
+    end.seen.unwrap_or_else(|| panic!("{}", end.error.unwrap_or_default()))
+}
+
+/// The browser for all tours of this process. It ends with the process, which closes its input.
+struct Browser {
+    /// The number of the next tour, and where it is written to.
+    input: Mutex<(u64, ChildStdin)>,
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<End>>>>,
+}
+
+/// What came of a tour.
+#[derive(Deserialize)]
+struct End {
+    id: u64,
+    seen: Option<Seen>,
+    error: Option<String>,
+}
+
+impl Browser {
+    fn start() -> Self {
+        packages::browser_packages().unwrap_or_else(|e| panic!("{e}"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/console.mjs");
+        let mut command = Command::new("node");
+        command.arg(script).arg(chromium()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut node = command.spawn().unwrap_or_else(|e| panic!("node: {e}"));
+        let (Some(input), Some(output)) = (node.stdin.take(), node.stdout.take()) else { panic!("node has no pipes") };
+        let waiting = Arc::new(Mutex::new(HashMap::<u64, oneshot::Sender<End>>::new()));
+        let known = waiting.clone();
+        thread::spawn(move || {
+            let lines = BufReader::new(output).lines();
+            for end in lines.map_while(|line| serde_json::from_str::<End>(&line.ok()?).ok()) {
+                if let Some(waits) = known.lock().unwrap_or_else(PoisonError::into_inner).remove(&end.id) {
+                    // A test that has failed waits no longer.
+                    waits.send(end).ok();
+                }
+            }
+            // No tour waits for a browser that has ended.
+            known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            node.wait().ok();
+        });
+        Self { input: Mutex::new((0, input)), waiting }
+    }
+
+    /// Begins a tour; what is returned completes with its end.
+    fn begin(&self, mut tour: Value) -> oneshot::Receiver<End> {
+        let (end, ended) = oneshot::channel();
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = input.0;
+        input.0 += 1;
+        tour["id"] = id.into();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, end);
+        writeln!(input.1, "{tour}").unwrap_or_else(|e| panic!("the browser ended: {e}"));
+        ended
+    }
 }
 
 fn chromium() -> PathBuf {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use alloy::primitives::{B256, keccak256};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -92,11 +93,12 @@ pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Cal
 
 /// The answers of a node whose chain does not change, for all proxies in front of it.
 #[derive(Debug, Clone, Default)]
-pub struct Memory(Arc<Mutex<HashMap<String, Value>>>);
+pub struct Memory(Arc<Mutex<HashMap<B256, Value>>>);
 
 impl Memory {
-    fn key(call: &Value) -> String {
-        format!("{} {}", call["method"], call["params"])
+    /// A hash of what is asked, because a shared call of many wallets is long.
+    fn key(call: &Value) -> B256 {
+        keccak256(format!("{} {}", call["method"], call["params"]))
     }
 
     /// The answer to `call` if the node gave it before.

@@ -1,12 +1,15 @@
-//! The rows of every list, built from a node's blocks and receipts. A reorganisation restarts the index.
+//! The rows of every list, built from a node's blocks and receipts. A reorganisation restarts the index. All explorers
+//! of a node share its index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, PoisonError};
 
 use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol;
 use alloy::sol_types::{SolEvent, SolValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::logs;
 use super::row::Row;
@@ -19,8 +22,8 @@ sol! {
         uint256[] values);
 }
 
+#[derive(Default)]
 pub(super) struct Index {
-    rpc: Rpc,
     next: u64,
     /// Hash of the previous block.
     last: Option<String>,
@@ -37,8 +40,11 @@ struct Log {
 }
 
 impl Index {
-    pub(super) fn of(rpc: Rpc) -> Self {
-        Self { rpc, next: 0, last: None, lists: BTreeMap::new() }
+    /// The index of a node.
+    pub(super) fn of(rpc: &Rpc) -> Arc<Mutex<Self>> {
+        static ALL: LazyLock<std::sync::Mutex<HashMap<String, Arc<Mutex<Index>>>>> = LazyLock::new(Default::default);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(rpc.url().to_owned()).or_default().clone()
     }
 
     pub(super) fn rows(&self, list: &str) -> &[Row] {
@@ -46,25 +52,25 @@ impl Index {
     }
 
     /// Indexes up to the newest block.
-    pub(super) async fn catch_up(&mut self) -> Result<(), Error> {
+    pub(super) async fn catch_up(&mut self, rpc: &Rpc) -> Result<(), Error> {
         if let Some(last) = &self.last {
-            let there: Value = self.rpc.request("eth_getBlockByNumber", json!([hex(self.next - 1), false])).await?;
+            let there: Value = rpc.request("eth_getBlockByNumber", json!([hex(self.next - 1), false])).await?;
             if there["hash"].as_str() != Some(last) {
-                *self = Self::of(self.rpc.clone());
+                *self = Self::default();
             }
         }
-        let head: U256 = self.rpc.request("eth_blockNumber", json!([])).await?;
+        let head: U256 = rpc.request("eth_blockNumber", json!([])).await?;
         while self.next <= head.to::<u64>() {
             let numbers: Vec<u64> = (self.next..=head.to()).take(100).collect();
             let blocks = numbers.iter().map(|number| ("eth_getBlockByNumber", json!([hex(*number), true])));
-            let blocks: Vec<Value> = self.rpc.batch(&blocks.collect::<Vec<_>>()).await?;
+            let blocks: Vec<Value> = rpc.batch(&blocks.collect::<Vec<_>>()).await?;
             let busy = |block: &Value| block["transactions"].as_array().is_some_and(|list| !list.is_empty());
             let asks: Vec<_> = blocks
                 .iter()
                 .filter(|block| busy(block))
                 .map(|block| ("eth_getBlockReceipts", json!([block["number"]])))
                 .collect();
-            let mut receipts = self.rpc.batch::<Vec<Value>>(&asks).await?.into_iter();
+            let mut receipts = rpc.batch::<Vec<Value>>(&asks).await?.into_iter();
             for block in &blocks {
                 if busy(block) {
                     self.add(block, &receipts.next().unwrap_or_default());

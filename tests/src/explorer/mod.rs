@@ -104,7 +104,8 @@ pub struct Explorer {
 struct Shared {
     flavour: Flavour,
     chain: u64,
-    index: tokio::sync::Mutex<Index>,
+    rpc: Rpc,
+    index: Arc<tokio::sync::Mutex<Index>>,
     made_up: Mutex<Vec<Row>>,
     rule: Mutex<Rule>,
     asked: Mutex<Vec<Asked>>,
@@ -114,12 +115,13 @@ impl Explorer {
     /// # Panics
     /// If the node cannot be read, or no port can be bound.
     pub async fn start(flavour: Flavour, chain: u64, rpc: Rpc) -> Self {
-        let mut index = Index::of(rpc);
-        index.catch_up().await.unwrap_or_else(|e| panic!("the node cannot be indexed: {e}"));
+        let index = Index::of(&rpc);
+        index.lock().await.catch_up(&rpc).await.unwrap_or_else(|e| panic!("the node cannot be indexed: {e}"));
         let shared = Arc::new(Shared {
             flavour,
             chain,
-            index: tokio::sync::Mutex::new(index),
+            rpc,
+            index,
             made_up: Mutex::default(),
             rule: Mutex::new(Box::new(|_| Reply::Right)),
             asked: Mutex::default(),
@@ -172,7 +174,7 @@ impl Shared {
     /// Returns all rows of the list for the address, oldest first.
     async fn listed(&self, asked: &Asked) -> Result<Vec<Value>, Error> {
         let mut index = self.index.lock().await;
-        index.catch_up().await?;
+        index.catch_up(&self.rpc).await?;
         let made_up = self.made_up.lock().unwrap_or_else(PoisonError::into_inner);
         let also: &[Row] = if asked.action == "txlist" { &made_up } else { &[] };
         let repeats = self.flavour == Flavour::Blockscout && asked.action == "tokentx";
@@ -216,7 +218,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
     }
     if (asked.module.as_str(), asked.action.as_str()) == ("logs", "getLogs") {
         let mut index = shared.index.lock().await;
-        if index.catch_up().await.is_err() {
+        if index.catch_up(&shared.rpc).await.is_err() {
             return StatusCode::BAD_GATEWAY.into_response();
         }
         let page = logs::page(index.rows("getLogs"), &asked, shared.flavour, &reply);

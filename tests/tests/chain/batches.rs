@@ -9,7 +9,7 @@ use assay_tests::devnet::Devnet;
 use assay_tests::proxy::{Call, Proxy, Reply};
 use futures::future::join_all;
 
-use super::{PATIENCE, Reader, chain, with};
+use super::{PATIENCE, Reader, chain, remembering, with};
 
 /// Wallets in one batch of the API.
 const MANY: usize = 100;
@@ -51,7 +51,7 @@ async fn primed(devnet: &Devnet, proxy: &Proxy) -> Reader {
 #[test]
 fn a_hundred_wallets_share_requests() {
     with(async |devnet| {
-        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let proxy = remembering(&devnet.ethereum).await;
         let wallets = wallets(devnet);
         // Single reads at once would share too.
         let (reader, mut alone) = (primed(devnet, &proxy).await, Vec::new());
@@ -104,7 +104,7 @@ fn every_wallet_is_read_together_as_it_is_alone() {
 #[test]
 fn what_fails_for_one_wallet_fails_for_no_other() {
     with(async |devnet| {
-        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let proxy = remembering(&devnet.ethereum).await;
         let bad = devnet.wallet("borrower").address;
         let written = hex::encode(bad);
         for method in ["eth_call", "eth_getLogs", "eth_getTransactionCount"] {

@@ -13,7 +13,7 @@ use assay_tests::proxy::{Call, Fault, Proxy, Reply};
 use assay_tests::until::until;
 
 use super::wallets::counted;
-use super::{Reader, chain, with};
+use super::{Reader, chain, remembering, with};
 
 #[test]
 fn limits_in_any_wording_are_learned_once() {
@@ -377,7 +377,7 @@ fn no_spoilt_answer_becomes_a_wrong_number() {
             (Fault::Removed, Ends::Unread),
             (Fault::Pending, Ends::Unread),
         ] {
-            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            let proxy = remembering(&devnet.ethereum).await;
             let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).started().await;
             reader.read(devnet.wallet("saver").address).await;
             // The fault first applies to logs alone, then to all responses.
@@ -410,7 +410,7 @@ fn a_batch_that_is_answered_in_part_or_in_another_order_is_no_other_answer() {
         let wallet = devnet.wallet("borrower").address;
         let whole = Reader::of(devnet).ethereum().started().await.read(wallet).await;
         for fault in [Fault::Partly, Fault::Backwards, Fault::OtherId] {
-            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            let proxy = remembering(&devnet.ethereum).await;
             // Without a multicall contract all calls go in batches.
             let batched = |config: &mut assay::config::Config| config.chains[0].multicall = None;
             let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(impatient).with(batched).started().await;

@@ -12,7 +12,7 @@ use assay_tests::until::until;
 use serde_json::json;
 
 use super::wallets::counted;
-use super::{Reader, chain, with};
+use super::{Reader, chain, remembering, with};
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// Weeks of the devnet's history.
@@ -286,7 +286,7 @@ fn some_unreadable_answers_cost_no_chain() {
             (Fault::OtherId, 20),
             (Fault::Partly, 20),
         ] {
-            let proxy = Proxy::start(devnet.ethereum.url()).await;
+            let proxy = remembering(&devnet.ethereum).await;
             // Without a multicall contract there are more batches.
             let batched = |config: &mut Config| config.chains[0].multicall = None;
             let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(batched).with(uncached).started().await;

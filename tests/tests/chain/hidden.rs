@@ -10,12 +10,12 @@ use assay::config::Config;
 use assay_domain::{Address, Coverage, Secret, Snapshot};
 use assay_tests::devnet::receipts::{Borrow, LiquidationCall, Repay, Supply, Withdraw};
 use assay_tests::devnet::{Devnet, Market, Wallet};
-use assay_tests::proxy::{Call, Proxy, Reply};
+use assay_tests::proxy::{Call, Reply};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::lies::first_of;
-use super::{PATIENCE, Reader, with};
+use super::{PATIENCE, Reader, remembering, with};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
@@ -189,7 +189,7 @@ pub(super) fn is_final(read: &Snapshot) -> bool {
 /// must matter to some wallet.
 async fn falsehoods(devnet: &Devnet, truths: &[Truth<'_>], (what, rule): Hiding, second: bool) -> Vec<String> {
     let chain = usize::from(second);
-    let proxy = Proxy::start(devnet.chains()[chain].url()).await;
+    let proxy = remembering(devnet.chains()[chain]).await;
     proxy.rule(rule);
     let url = Secret::new(&proxy.url);
     let hidden = |config: &mut Config| config.chains[chain].rpc = vec![url];
@@ -205,7 +205,7 @@ async fn falsehoods(devnet: &Devnet, truths: &[Truth<'_>], (what, rule): Hiding,
 
 /// What is false and final where chain 1 leaves out the first log of a kind that names the wallet at a place.
 async fn without_log(devnet: &Devnet, (wallet, truth): &Truth<'_>, (kind, signature, named): Kind) -> Option<String> {
-    let proxy = Proxy::start(devnet.ethereum.url()).await;
+    let proxy = remembering(&devnet.ethereum).await;
     proxy.forget(first_of(signature, named, wallet.address));
     let reader = Reader::of(devnet).through(&[&proxy]).with(thorough).started().await;
     let parts = falsehood(truth, &*reader.read(wallet.address).await)?;

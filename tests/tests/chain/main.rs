@@ -24,6 +24,7 @@ mod sharing;
 mod table;
 mod wallets;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -34,8 +35,8 @@ use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
 use assay_store::{OpenError, Store};
 use assay_tasks::Tracker;
-use assay_tests::devnet::Devnet;
-use assay_tests::proxy::Proxy;
+use assay_tests::devnet::{Chain, Devnet};
+use assay_tests::proxy::{Memory, Proxy};
 use assay_tests::until::PATIENCE;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -63,6 +64,13 @@ fn alone<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
         FREE.lock().await.push(devnet);
         result
     })
+}
+
+/// A proxy before a chain that no test changes. All of them together ask the node once for the same thing.
+async fn remembering(chain: &Chain) -> Proxy {
+    static KNOWN: LazyLock<Mutex<HashMap<String, Memory>>> = LazyLock::new(Default::default);
+    let memory = KNOWN.lock().await.entry(chain.url().to_owned()).or_default().clone();
+    Proxy::remembering(chain.url(), &memory).await
 }
 
 /// Devnets that tests change.

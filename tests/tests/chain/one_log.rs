@@ -11,7 +11,7 @@ use alloy::primitives::B256;
 use assay::config::Config;
 use assay_domain::{Address, Coverage, EventCounts, Snapshot, Time};
 use assay_tests::devnet::Rpc;
-use assay_tests::proxy::Proxy;
+use assay_tests::proxy::{Memory, Proxy};
 use futures::future::join_all;
 use serde_json::Value;
 
@@ -136,9 +136,9 @@ fn place(log: &Value) -> Place {
 }
 
 /// The true histories of each wallet, and every log that a reader of them is given.
-async fn cases(world: &World<'_>) -> Vec<Case> {
+async fn cases(world: &World<'_>, said: &Memory) -> Vec<Case> {
     let cases = world.wallets.iter().map(async |(name, wallet)| {
-        let proxy = Proxy::start(world.url).await;
+        let proxy = Proxy::remembering(world.url, said).await;
         let given = Arc::new(Mutex::new(BTreeMap::<Place, Hidden>::new()));
         let seen = given.clone();
         proxy.forget(move |log| {
@@ -202,10 +202,17 @@ fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
     round
 }
 
-/// Reads the wallets of one round, each without a log.
-async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usize, Hidden)], outcome: &mut Outcome) {
+/// Reads the wallets of one round, each without a log. The proxies share what the node `said`.
+async fn read(
+    world: &World<'_>,
+    said: &Memory,
+    setting: Setting,
+    cases: &[Case],
+    round: &[(usize, Hidden)],
+    outcome: &mut Outcome,
+) {
     let places = places(round.iter().map(|(_, hidden)| hidden));
-    let (lying, honest) = (Proxy::start(world.url).await, Proxy::start(world.url).await);
+    let (lying, honest) = (Proxy::remembering(world.url, said).await, Proxy::remembering(world.url, said).await);
     let hides = move |log: &Value| places.contains(&place(log));
     if setting.receipts {
         lying.forget_wholly(hides)
@@ -241,10 +248,10 @@ async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usi
 
 /// Asserts that no wallet of `world` has a wrong history that is complete, whichever of its logs is left out.
 pub(super) async fn none_is_wrong(what: &str, world: World<'_>) {
-    let mut wrong = Vec::new();
+    let (mut wrong, said) = (Vec::new(), Memory::default());
     let is_soak = std::env::var_os("ASSAY_SOAK").is_some();
     for setting in SETTINGS.into_iter().filter(|setting| is_soak || !setting.is_of_soak()) {
-        let (mut cases, mut outcome, began) = (cases(&world).await, Outcome::default(), Instant::now());
+        let (mut cases, mut outcome, began) = (cases(&world, &said).await, Outcome::default(), Instant::now());
         if setting.whole {
             join_transactions(&mut cases);
         }
@@ -255,7 +262,7 @@ pub(super) async fn none_is_wrong(what: &str, world: World<'_>) {
             if round.is_empty() {
                 break;
             }
-            read(&world, setting, &cases, &round, &mut outcome).await;
+            read(&world, &said, setting, &cases, &round, &mut outcome).await;
         }
         println!("{what}, {setting:?}: of {all} logs {outcome}, {:.0?}", began.elapsed());
         wrong.extend(outcome.wrong.iter().map(|wrong| format!("{setting:?}: {wrong}")));

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::heads::{self, asks_head};
 use super::hidden::{falsehood, is_final};
 use super::index::indexed;
-use super::{PATIENCE, Reader, with};
+use super::{PATIENCE, Reader, remembering, with};
 
 /// Reads of a wallet while the fault lasts.
 const READS: usize = 4;
@@ -180,8 +180,7 @@ fn no_fault_makes_a_snapshot_that_is_final_and_wrong() {
         let mut wrong = Vec::new();
         for row in TABLE.iter().filter(|row| is_soak || row.short) {
             for index in [false, true] {
-                let (bad, good) =
-                    (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+                let (bad, good) = (remembering(&devnet.ethereum).await, remembering(&devnet.ethereum).await);
                 let reader = misled(devnet, row, index, [&bad, &good]).await;
                 let outcome = read(&reader, &truths, row.hides_logs).await;
                 println!("{}{}: {outcome}", row.what, if index { ", index" } else { "" });

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     path::Path,
     time::{Duration, Instant},
 };
@@ -190,7 +191,8 @@ pub(super) fn size(folder: &Path) -> Result<u64, Failure> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        bytes += if entry.file_type()?.is_dir() { size(&entry.path())? } else { entry.metadata()?.len() };
+        // A journal reserves more bytes than it uses.
+        bytes += if entry.file_type()?.is_dir() { size(&entry.path())? } else { entry.metadata()?.blocks() * 512 };
     }
     Ok(bytes)
 }

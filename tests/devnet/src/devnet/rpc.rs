@@ -27,6 +27,10 @@ impl Rpc {
         Ok(Self { http: http.map_err(|e| Error::Rpc(e.to_string()))?, url: url.to_owned() })
     }
 
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     pub async fn request<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> Result<T, Error> {
         let body = json!({ "jsonrpc": "2.0", "id": 0, "method": method, "params": params });
         read(method, result(method, self.post(&body).await?)?)

@@ -23,19 +23,35 @@ struct Counted {
 const TRANSFERS: [&str; 2] =
     ["Transfer(address,address,uint256)", "TransferSingle(address,address,address,uint256,uint256)"];
 
-async fn count(on: &Chain, wallet: Address) -> Counted {
-    let mut counted = Counted::default();
+/// A block with transactions, and their receipts.
+struct Busy {
+    time: u64,
+    transactions: Vec<Value>,
+    receipts: Vec<Value>,
+}
+
+/// The blocks of a chain that have transactions.
+async fn blocks(on: &Chain) -> Vec<Busy> {
     let (head, _) = on.head().await.unwrap();
+    let asks: Vec<_> = (0..=head).map(|n| ("eth_getBlockByNumber", json!([format!("{n:#x}"), true]))).collect();
+    let mut blocks: Vec<Value> = on.rpc.batch(&asks).await.unwrap();
+    blocks.retain(|block| !block["transactions"].as_array().unwrap().is_empty());
+    let asks: Vec<_> = blocks.iter().map(|block| ("eth_getBlockReceipts", json!([block["number"]]))).collect();
+    let receipts: Vec<Vec<Value>> = on.rpc.batch(&asks).await.unwrap();
+    let busy = blocks.iter_mut().zip(receipts).map(|(block, receipts)| Busy {
+        time: u64::from_str_radix(block["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap(),
+        transactions: block["transactions"].as_array_mut().map(std::mem::take).unwrap(),
+        receipts,
+    });
+    busy.collect()
+}
+
+fn count(blocks: &[Busy], wallet: Address) -> Counted {
+    let mut counted = Counted::default();
     let topics = TRANSFERS.map(|event| json!(alloy::primitives::keccak256(event)));
     let word = json!(wallet.into_word());
     let same = |at: &Value| at.as_str().is_some_and(|at| at.parse() == Ok(wallet));
-    for number in 0..=head {
-        let block: Value = on.rpc.request("eth_getBlockByNumber", json!([format!("{number:#x}"), true])).await.unwrap();
-        let transactions = block["transactions"].as_array().unwrap();
-        if transactions.is_empty() {
-            continue;
-        }
-        let time = u64::from_str_radix(block["timestamp"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+    for Busy { time, transactions, receipts } in blocks {
         for tx in transactions {
             let other = match (same(&tx["from"]), same(&tx["to"])) {
                 (true, _) => &tx["to"],
@@ -43,13 +59,12 @@ async fn count(on: &Chain, wallet: Address) -> Counted {
                 (false, false) => continue,
             };
             if same(&tx["from"]) {
-                counted.sent.push(time);
+                counted.sent.push(*time);
             }
             counted.others.extend(
                 other.as_str().and_then(|other| other.parse::<Address>().ok()).filter(|other| *other != wallet),
             );
         }
-        let receipts: Vec<Value> = on.rpc.request("eth_getBlockReceipts", json!([block["number"]])).await.unwrap();
         for log in receipts.iter().flat_map(|receipt| receipt["logs"].as_array().unwrap()) {
             let logged = log["topics"].as_array().unwrap();
             let parties = logged
@@ -82,6 +97,7 @@ fn same(activity: &Activity, counted: &Counted, what: &str) {
 fn figures_are_those_of_the_blocks_in_both_flavours() {
     with(async |devnet| {
         let on = &devnet.ethereum;
+        let blocks = blocks(on).await;
         for flavour in [Flavour::Etherscan, Flavour::Blockscout] {
             let explorer = of_chain(flavour, on).await;
             let reader = reader(devnet, &explorer).started().await;
@@ -91,8 +107,7 @@ fn figures_are_those_of_the_blocks_in_both_flavours() {
                 let snapshot = reader.read(wallet).await;
                 let read = chain(&snapshot, ETHEREUM);
                 assert_eq!(read.coverage, Coverage::Complete, "{what}");
-                let counted = count(on, wallet).await;
-                same(&read.activity, &counted, &what);
+                same(&read.activity, &count(&blocks, wallet), &what);
                 same_activity(on, wallet, &read.activity, &what).await;
             }
         }
@@ -111,7 +126,7 @@ fn what_is_settled_is_not_asked_for_again_and_the_tail_follows_a_reorganisation(
             let snapshot = reader.read(wallet).await;
             let read = chain(&snapshot, ETHEREUM);
             assert_eq!(read.coverage, Coverage::Complete, "{what}");
-            same(&read.activity, &count(on, wallet).await, what);
+            same(&read.activity, &count(&blocks(on).await, wallet), what);
             read.activity.clone()
         };
         let before = current(&reader, "before").await;

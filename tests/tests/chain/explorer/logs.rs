@@ -7,7 +7,7 @@ use assay_tests::devnet::Devnet;
 use assay_tests::explorer::{Asked, Explorer, Flavour, Reply};
 use assay_tests::proxy::{self, Call, Proxy};
 
-use super::super::{PATIENCE, with};
+use super::super::{PATIENCE, remembering, with};
 use super::{Reader, of_chain, reader};
 
 /// Blocks for which the node answers logs.
@@ -59,8 +59,7 @@ fn first_histories_come_from_the_explorer_and_are_those_of_the_node() {
     with(async |devnet| {
         let right = right(devnet).await;
         for flavour in [Flavour::Etherscan, Flavour::Blockscout] {
-            let (explorer, node) =
-                (of_chain(flavour, &devnet.ethereum).await, Proxy::start(devnet.ethereum.url()).await);
+            let (explorer, node) = (of_chain(flavour, &devnet.ethereum).await, remembering(&devnet.ethereum).await);
             node.rule(limited);
             let reader = started(devnet, &explorer, &node).await;
             for (wallet, right) in devnet.wallets.iter().zip(&right) {
@@ -92,7 +91,7 @@ fn a_node_that_answers_for_the_whole_range_is_preferred() {
 fn an_explorer_that_misbehaves_makes_no_history_wrong() {
     with(async |devnet| {
         let right = right(devnet).await;
-        let node = Proxy::start(devnet.ethereum.url()).await;
+        let node = remembering(&devnet.ethereum).await;
         node.rule(limited);
         let replies = [
             Reply::Lags(1),
@@ -124,7 +123,7 @@ fn an_explorer_that_misbehaves_makes_no_history_wrong() {
 fn what_an_explorer_leaves_out_of_a_wallet_makes_no_history_wrong_and_complete() {
     with(async |devnet| {
         let right = right(devnet).await;
-        let node = Proxy::start(devnet.ethereum.url()).await;
+        let node = remembering(&devnet.ethereum).await;
         node.rule(limited);
         let (mut doubted, mut healed) = (0, 0);
         // A different sixteenth of the transactions each time.

@@ -105,6 +105,11 @@ impl Outcome {
         self.fault.contains("limit: Some")
     }
 
+    /// Whether nobody answers what the provider refuses.
+    pub(super) fn ends_unread(&self) -> bool {
+        self.row.reaction == Reaction::Elsewhere && self.setting != Setting::Two
+    }
+
     /// Whether only the provider's words say why.
     fn is_unknown(&self) -> bool {
         self.fault.starts_with("Refused")
@@ -132,7 +137,7 @@ impl Outcome {
 
     /// Judges the last disturbed read, whose undisturbed cost is known.
     pub(super) fn judge(&mut self, is_true: bool, read: &Snapshot, undisturbed: Cost) {
-        let unread = self.row.reaction == Reaction::Elsewhere && self.setting != Setting::Two;
+        let unread = self.ends_unread();
         match (unread, is_true) {
             (false, false) => self.problems.push((Wrong::Incomplete, unread_parts(read))),
             (true, true) => self.problems.push((Wrong::Invented, String::new())),
