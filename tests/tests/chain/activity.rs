@@ -36,8 +36,11 @@ pub(super) fn number(value: &Value) -> Option<u64> {
 
 /// The block after which a call asks for a nonce.
 pub(super) fn probed(call: &Call) -> Option<u64> {
-    let is_primer = call.params[0].as_str().is_some_and(|wallet| wallet.parse() == Ok(PRIMER));
-    (call.method == "eth_getTransactionCount" && !is_primer).then(|| number(&call.params[1]))?
+    (call.method == "eth_getTransactionCount" && !is_of_primer(call)).then(|| number(&call.params[1]))?
+}
+
+fn is_of_primer(call: &Call) -> bool {
+    call.params[0].as_str().is_some_and(|wallet| wallet.parse() == Ok(PRIMER))
 }
 
 fn is_head(call: &Call) -> bool {
@@ -175,8 +178,9 @@ fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
         assert_eq!((Tall::dates(&read.chains[0]), read.coverage()), (tall.right(), Coverage::Complete));
         let calls = tall.proxy.take();
         // A request that waits too long for the cores is sent again.
-        let different: HashSet<_> = calls.iter().map(|call| (&call.method, call.params.to_string())).collect();
-        assert!(different.len() < 340, "{} calls", different.len());
+        let of_wallet = calls.iter().filter(|call| !is_of_primer(call));
+        let different: HashSet<_> = of_wallet.map(|call| (&call.method, call.params.to_string())).collect();
+        assert!(different.len() < 340, "{} calls: {different:?}", different.len());
 
         tall.proxy.rule(|_| Reply::Pass);
         for restarted in [false, true] {
