@@ -38,6 +38,12 @@ impl Answer {
         self.json()
     }
 
+    /// Whether the store did not answer the server in time, as on a busy machine: the answer says to try again.
+    pub fn is_to_repeat(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+            && ["store_away", "store_unanswered"].iter().any(|code| self.json()["code"] == **code)
+    }
+
     /// The body of a response with this status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {

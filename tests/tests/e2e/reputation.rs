@@ -36,13 +36,13 @@ async fn submit(api: &Caller, n: usize) -> String {
 /// The status once it is final.
 pub(super) async fn ended(api: &Caller, status_url: &str) -> Value {
     let is_final = |body: &Value| ["confirmed", "failed"].contains(&body["status"].as_str().expect("a status"));
-    api.until(status_url, |status| is_final(&status.ok())).await.json()
+    api.until(status_url, |status| !status.is_to_repeat() && is_final(&status.ok())).await.json()
 }
 
 /// The status once its detail contains `part`.
 async fn said(api: &Caller, status_url: &str, part: &str) -> Value {
     let says = |body: &Value| body["detail"].as_str().is_some_and(|detail| detail.contains(part));
-    api.until(status_url, |status| says(&status.ok())).await.json()
+    api.until(status_url, |status| !status.is_to_repeat() && says(&status.ok())).await.json()
 }
 
 pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
