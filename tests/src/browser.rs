@@ -1,4 +1,4 @@
-//! Opens the console in a real browser: this machine's Chromium, driven by a script, once for all tests of a process.
+//! Opens the console in a real browser: this machine's Chromium, driven by a script. All tests of a process share it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -45,9 +45,9 @@ pub async fn tour(base: &str, key: &str, modes: &[&str], views: Value) -> Seen {
     end.seen.unwrap_or_else(|| panic!("{}", end.error.unwrap_or_default()))
 }
 
-/// The browser for all tours of this process. It ends with the process, which closes its input.
+/// The browser that all tours of this process share. It ends when the process does, because its input is closed.
 struct Browser {
-    /// The number of the next tour, and where it is written to.
+    /// The number of the next tour, and the pipe to the script.
     input: Mutex<(u64, ChildStdin)>,
     waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<End>>>>,
 }
@@ -74,18 +74,18 @@ impl Browser {
             let lines = BufReader::new(output).lines();
             for end in lines.map_while(|line| serde_json::from_str::<End>(&line.ok()?).ok()) {
                 if let Some(waits) = known.lock().unwrap_or_else(PoisonError::into_inner).remove(&end.id) {
-                    // A test that has failed waits no longer.
+                    // The test may have failed in the meantime.
                     waits.send(end).ok();
                 }
             }
-            // No tour waits for a browser that has ended.
+            // Without their senders, the tests that still wait fail.
             known.lock().unwrap_or_else(PoisonError::into_inner).clear();
             node.wait().ok();
         });
         Self { input: Mutex::new((0, input)), waiting }
     }
 
-    /// Begins a tour; what is returned completes with its end.
+    /// Starts a tour. Its result arrives in the receiver.
     fn begin(&self, mut tour: Value) -> oneshot::Receiver<End> {
         let (end, ended) = oneshot::channel();
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);

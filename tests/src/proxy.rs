@@ -96,7 +96,7 @@ pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Cal
 pub struct Memory(Arc<Mutex<HashMap<B256, Value>>>);
 
 impl Memory {
-    /// A hash of what is asked, because a shared call of many wallets is long.
+    /// A hash, because a call for many wallets is long.
     fn key(call: &Value) -> B256 {
         keccak256(format!("{} {}", call["method"], call["params"]))
     }

@@ -38,7 +38,7 @@ impl Answer {
         self.json()
     }
 
-    /// Whether the store did not answer the server in time, as on a busy machine: the answer says to try again.
+    /// Whether the answer says to try again because the store did not answer in time. A busy machine can cause this.
     pub fn is_to_repeat(&self) -> bool {
         self.status == StatusCode::SERVICE_UNAVAILABLE
             && ["store_away", "store_unanswered"].iter().any(|code| self.json()["code"] == **code)

@@ -233,7 +233,7 @@ fn a_slow_endpoint_is_read_over_several_requests() {
             tall.is_right_or_said(chain);
             match chain.coverage {
                 Coverage::Complete => break,
-                // It goes on to the search, which is held.
+                // It continues in the background until the search, where it is held.
                 Coverage::Pending => late += 1,
                 _ => rounds += 1,
             }
@@ -258,7 +258,7 @@ fn a_search_goes_on_after_a_restart() {
         let mut reader = tall.reader(devnet, Duration::from_secs(3)).await;
         hold_rounds(&tall.proxy, |_| false);
         for _ in 0..2 {
-            // A read that is pending goes on to the search, which is held.
+            // A pending read continues in the background until the search, where it is held.
             let (read, held) = join!(reader.read(WALLET), timeout(PATIENCE, tall.proxy.held()));
             held.unwrap();
             tall.is_right_or_said(&read.chains[0]);
@@ -270,7 +270,7 @@ fn a_search_goes_on_after_a_restart() {
         tall.proxy.rule(|_| Reply::Pass);
         tall.proxy.take();
         let near = |block: u64| [SENT[0], SENT[2]].into_iter().any(|sent| block.abs_diff(sent) < 25_000);
-        // A read that comes to the search when its time is over leaves it to the next.
+        // A read whose budget ends before the search leaves the search to the next read.
         let probes = async || {
             tall.is_right_or_said(&reader.read(WALLET).await.chains[0]);
             tall.proxy.take().iter().filter_map(probed).collect::<Vec<u64>>()
@@ -290,12 +290,12 @@ fn a_transaction_that_is_sent_during_a_search_is_found() {
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).with(brief).started().await;
         reader.read(PRIMER).await;
         hold_rounds(&proxy, |_| false);
-        // A read that is pending goes on to the search, which is held.
+        // A pending read continues in the background until the search, where it is held.
         let (early, held) = join!(reader.read(wallet), timeout(PATIENCE, proxy.held()));
         held.unwrap();
         let early = &early.chains[0];
         assert!(matches!(early.coverage, Coverage::Partial | Coverage::Pending));
-        assert!(early.activity.transactions > 0 || early.coverage == Coverage::Pending);
+        assert!(early.activity.transactions > 0 || (early.coverage == Coverage::Pending && !early.unread.is_empty()));
         one_more_event(devnet, on).await;
         proxy.rule(|_| Reply::Pass);
         proxy.release(1);

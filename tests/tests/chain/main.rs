@@ -66,7 +66,7 @@ fn alone<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
     })
 }
 
-/// A proxy before a chain that no test changes. All of them together ask the node once for the same thing.
+/// A proxy in front of a chain that no test changes. These proxies share what the node answered.
 async fn remembering(chain: &Chain) -> Proxy {
     static KNOWN: LazyLock<Mutex<HashMap<String, Memory>>> = LazyLock::new(Default::default);
     let memory = KNOWN.lock().await.entry(chain.url().to_owned()).or_default().clone();

@@ -65,7 +65,7 @@ fn resolvers_of_strangers_disturb_nobody() {
         };
         let reader = Reader::configured(toml).with(|config| config.chains[0].rpc = vec![Secret::new(&proxy.url)]);
         let reader = reader.started().await;
-        // What all reads share is known then, and no call for it is among those that are compared.
+        // Loads what all reads share, so that no call for it is among those compared below.
         reader.read(OWNER).await;
         let client = reader.chains().client(CHAIN).unwrap();
         let resolve = async |name: &str| {

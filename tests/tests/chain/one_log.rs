@@ -202,7 +202,7 @@ fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
     round
 }
 
-/// Reads the wallets of one round, each without a log. The proxies share what the node `said`.
+/// Reads the wallets of one round, each without a log. The proxies share the node's answers in `said`.
 async fn read(
     world: &World<'_>,
     said: &Memory,

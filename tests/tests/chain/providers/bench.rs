@@ -206,7 +206,7 @@ impl<'a> Bench<'a> {
                 is_true = read.chains == truth.chains;
             }
             outcome.cost = outcome.cost + met.taken();
-            // On a busy machine a read outlasts its budget, and goes on after its answer.
+            // On a busy machine a read can outlast its budget. It then continues after its answer.
             let is_late = !outcome.ends_unread() && is_pending(&read) && began.elapsed() < PATIENCE;
             if is_true || (outcome.reads >= READS && !is_late) {
                 break;
