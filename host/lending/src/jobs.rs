@@ -286,16 +286,16 @@ impl Jobs {
     }
 }
 
-/// Reads to the head; after a long read once more, to the new head.
+/// Reads to the head; after a long read once more, to the new head if there is one.
 async fn read_to_the_head(reader: &Reader, mut start: HistoryStart, view: &watch::Sender<Ledger>) -> ReadProgress {
     let (wallet, hints, doubted) = (start.wallet, start.hints.clone(), start.doubted.clone());
     loop {
-        let started = Instant::now();
+        let (started, read_at) = (Instant::now(), start.head.hash);
         let progress = read(reader, start, view).await;
         if progress != ReadProgress::Done || started.elapsed() < pauses::LONG_READ {
             return progress;
         }
-        let Ok(head) = reader.client.head().await else { return progress };
+        let Some(head) = reader.client.head().await.ok().filter(|head| head.hash != read_at) else { return progress };
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
         let blocks = async move { client.stand(head, anchors).await }.boxed();
