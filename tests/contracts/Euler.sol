@@ -243,9 +243,10 @@ contract EulerVault {
     );
     event PullDebt(address indexed from, address indexed to, uint256 assets);
     event DebtSocialized(address indexed account, uint256 assets);
+    event BalanceForwarderStatus(address indexed account, bool status);
 
     struct User {
-        /// A flag, 144 bits of debt and 112 bits of shares.
+        /// A flag, 143 bits of debt and 112 bits of shares.
         uint256 data;
         uint256 accumulator;
         mapping(address => uint256) allowance;
@@ -346,6 +347,17 @@ contract EulerVault {
         users[msg.sender].allowance[spender] = amount;
         emit Approval(msg.sender, spender, amount);
         return true;
+    }
+
+    /// Lets a contract of rewards hear of each change of the shares: the flag of an account.
+    function enableBalanceForwarder() external throughConnector {
+        users[caller()].data |= 1 << 255;
+        emit BalanceForwarderStatus(caller(), true);
+    }
+
+    function disableBalanceForwarder() external throughConnector {
+        users[caller()].data &= (1 << 255) - 1;
+        emit BalanceForwarderStatus(caller(), false);
     }
 
     function transfer(address to, uint256 amount) external throughConnector returns (bool) {
@@ -491,7 +503,7 @@ contract EulerVault {
     }
 
     function stored(address account) internal view returns (uint256) {
-        return uint144(users[account].data >> 112);
+        return uint144(users[account].data >> 112) & (2 ** 143 - 1);
     }
 
     /// The debt with its interest.

@@ -22,12 +22,15 @@ const viem = require("viem");
 const PORT = 18_999;
 const USD = "0x0000000000000000000000000000000000000348";
 const ALL = 2n ** 256n - 1n;
-const OWED = 2n ** 144n - 1n;
+const OWED = 2n ** 143n - 1n;
 const SHARES = 2n ** 112n - 1n;
 
 /** A token without allowances, in a form that the original accepts. */
 const TOKEN = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.0;
+contract Tracker {
+    function balanceTrackerHook(address, uint256, bool) external {}
+}
 contract FreeToken {
     uint8 public decimals;
     mapping(address => uint256) public balanceOf;
@@ -152,7 +155,7 @@ async function originals() {
     evc,
     protocolConfig: await create(original.ProtocolConfig, [BANK, B]),
     sequenceRegistry: await create(original.SequenceRegistry),
-    balanceTracker: viem.zeroAddress,
+    balanceTracker: await create(original.Tracker),
     permit2: viem.zeroAddress,
   };
   const modules = {};
@@ -232,18 +235,22 @@ const allow = (world) => send(A, world.evc, encoded(CONNECTOR, "setAccountOperat
 const price = (dollars) => ({ price: dollars });
 
 // What is done, and from which step on the amounts are not compared.
-const EXACT = 18;
+const EXACT = 22;
 const STEPS = [
   ["a deposit of dollars", itself(BANK, "usdc", "deposit", dollars(1_000_000), BANK)],
   ["a deposit of ether", itself(BANK, "weth", "deposit", ether(1_000_000), BANK)],
   ["a deposit by a call of the vault", itself(A, "weth", "deposit", ether(10_000), A)],
   ["a loan in a batch", batch(A, enabled(A), of("usdc", A, "borrow", dollars(5_000), A))],
+  ["a flag of an account with shares", itself(A, "weth", "enableBalanceForwarder")],
+  ["a flag of an account with debt", itself(A, "usdc", "enableBalanceForwarder")],
+  ["a flag of an empty account", batch(A, of("usdc", A1, "enableBalanceForwarder"))],
   ["a repayment by a call of the vault", itself(A, "usdc", "repay", dollars(1_000), A)],
   [
     "a loan of another account",
     batch(A, enabled(A1), of("weth", A1, "deposit", ether(5_000), A1), of("usdc", A1, "borrow", dollars(2_000), A)),
   ],
   ["debt of an own account", batch(A, of("usdc", A, "pullDebt", dollars(500), A1))],
+  ["an account without its flag", itself(A, "weth", "disableBalanceForwarder")],
   ["shares for an own account", itself(A, "weth", "transfer", A1, ether(1_000))],
   ["a gift of shares", itself(BANK, "weth", "transfer", A2, ether(500))],
   ["a deposit for another", itself(B, "usdc", "deposit", dollars(700), A)],

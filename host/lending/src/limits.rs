@@ -22,6 +22,8 @@ pub(crate) const RANGES_WITHOUT_SOURCE: u64 = 8;
 
 /// Maximum contracts per log query, which common nodes and providers allow. More are asked for in another query.
 pub(crate) const QUERY_ADDRESSES: usize = 1_000;
+/// Maximum words for one topic of a log query. Nodes that limit them allow 1,000.
+pub(crate) const QUERY_WORDS: usize = 500;
 
 /// A second opinion on a history that two endpoints gave in turns asks for at most this many parts of it.
 pub(crate) const OPINION_PARTS: usize = 8;
@@ -36,7 +38,7 @@ pub(crate) const LISTED_PARTS: usize = 10_000;
 /// Parts per contract call: about a million gas, and an answer of 16 kB.
 pub(crate) const LISTED_PARTS_PER_CALL: usize = 250;
 
-/// Maximum positions of a wallet that a protocol lists by owner. Each costs six calls.
+/// Maximum positions of a wallet that a protocol lists by owner. Each costs up to six calls.
 pub(crate) const POSITIONS: usize = 500;
 
 // Searches for changes without logs.

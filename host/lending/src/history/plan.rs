@@ -147,14 +147,27 @@ impl Asked {
         list.filter(|list| !list.contains(&word)).for_each(|list| list.push(word));
     }
 
-    /// The query, in parts if it names more contracts than endpoints allow; none if nothing was asked.
+    /// The query, in parts if it names more contracts or words than endpoints allow; none if nothing was asked.
     pub(crate) fn queries(self) -> Vec<LogQuery> {
         let query = self.query;
-        if query.addresses.len() <= limits::QUERY_ADDRESSES {
-            return if query == LogQuery::default() { Vec::new() } else { vec![query] };
+        if query == LogQuery::default() {
+            return Vec::new();
         }
-        let parts = query.addresses.chunks(limits::QUERY_ADDRESSES);
-        parts.map(|part| LogQuery { addresses: part.to_vec(), topics: query.topics.clone() }).collect()
+        let addressed = |part: &[Address]| LogQuery { addresses: part.to_vec(), topics: query.topics.clone() };
+        let mut queries: Vec<_> = query.addresses.chunks(limits::QUERY_ADDRESSES).map(addressed).collect();
+        if query.addresses.is_empty() {
+            queries.push(query.clone());
+        }
+        for (topic, words) in query.topics.iter().enumerate().filter(|(_, words)| words.len() > limits::QUERY_WORDS) {
+            let named = |query: &LogQuery, part: &[B256]| {
+                let mut query = query.clone();
+                query.topics.get_mut(topic).into_iter().for_each(|words| *words = part.to_vec());
+                query
+            };
+            let of = |query: &LogQuery| words.chunks(limits::QUERY_WORDS).map(|part| named(query, part)).collect();
+            queries = queries.iter().flat_map::<Vec<_>, _>(of).collect();
+        }
+        queries
     }
 }
 
@@ -236,6 +249,31 @@ mod tests {
         let many: Vec<_> =
             [([1, 1, 0, 0], 1)].into_iter().chain(parts([6, 0, 1, 0])).chain(parts([2, 0, 0, 1])).collect();
         assert_eq!(asked(&[pool], both(1_500), WALLET), many);
+    }
+
+    #[test]
+    fn a_query_names_no_more_words_than_nodes_allow() {
+        let pool = Market::sample(Protocol::LenderAV3, 1);
+        let vault = |number: u64| {
+            let word = B256::left_padding_from(&number.to_be_bytes());
+            hint(8, Naming::Alias { topic: 2, word, of: Alias::Account })
+        };
+        // The wallet itself is the first of 1,101.
+        let asked = asked(std::slice::from_ref(&pool), (1..=1_100).map(vault).collect(), WALLET);
+        let expected =
+            [([1, 1, 0, 0], 1), ([6, 0, 500, 0], 2), ([6, 0, 500, 0], 2), ([6, 0, 101, 0], 2), ([1, 0, 0, 1], 1)];
+        assert_eq!(asked, expected);
+        let hints = (1..=700).map(|number| hint(8, Naming::With(B256::left_padding_from(&u64::to_be_bytes(number)))));
+        let plan = Plan::new(&[pool], vec![Some(hints.collect())].into(), WALLET);
+        let both: Vec<_> = plan.queries.iter().filter(|query| query.topics.iter().skip(1).all(|w| w.len() != 1)).collect();
+        // Each pair of the wallet and a peer is in one of them.
+        for peer in 1..=700_u64 {
+            let peer = B256::left_padding_from(&peer.to_be_bytes());
+            for [from, to] in [[WALLET.into_word(), peer], [peer, WALLET.into_word()]] {
+                let asks = both.iter().filter(|query| query.topics[1].contains(&from) && query.topics[2].contains(&to));
+                assert_eq!(asks.count(), 1);
+            }
+        }
     }
 
     #[test]

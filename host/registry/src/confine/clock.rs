@@ -1,19 +1,21 @@
-//! The epoch clock of the engines, which measures the deadlines of calls.
+//! The epoch clock of the engines, which measures the deadlines of calls. It stands still while there are none.
 
 use std::{
     fs, io,
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering, fence},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use wasmtime::Engine;
+use super::shard::Shards;
 
 /// The time between two epochs.
 const TICK: Duration = Duration::from_millis(1);
+/// Epochs without a call before the clock stands still. To wake it takes longer than a call of a small model.
+const IDLE_TICKS: u32 = 100;
 
 /// The number of epochs that take at least `time`.
 pub(crate) fn ticks(time: Duration) -> u64 {
@@ -47,34 +49,98 @@ impl UsedTime {
 
 /// A thread that advances the epoch of engines, until dropped.
 pub(crate) struct EpochClock {
-    stop: Arc<AtomicBool>,
+    state: Arc<ClockState>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
+#[derive(Default)]
+struct ClockState {
+    is_stopped: AtomicBool,
+    is_asleep: AtomicBool,
+}
+
 impl EpochClock {
-    pub(crate) fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        // Weak references: the clock does not keep an engine in memory.
-        let (stopped, engines) = (Arc::clone(&stop), engines.map(Engine::weak).collect::<Vec<_>>());
-        let tick = move || {
-            while !stopped.load(Ordering::Relaxed) {
-                thread::sleep(TICK);
-                for engine in &engines {
-                    let Some(engine) = engine.upgrade() else { return };
-                    engine.increment_epoch();
-                }
+    pub(crate) fn start(shards: &Arc<Shards>) -> io::Result<Self> {
+        let state = Arc::new(ClockState::default());
+        // A weak reference: the clock does not keep an engine in memory.
+        let (own, shards) = (Arc::clone(&state), Arc::downgrade(shards));
+        let thread = thread::Builder::new().name("model-clock".into()).spawn(move || own.run(&shards))?;
+        Ok(Self { state, thread: Some(thread) })
+    }
+
+    /// Called once a call has its slot.
+    pub(crate) fn wake(&self) {
+        // Either the clock sees the slot before it falls asleep, or this sees that it does.
+        fence(Ordering::SeqCst);
+        if self.state.is_asleep.load(Ordering::Relaxed) {
+            self.thread.iter().for_each(|thread| thread.thread().unpark());
+        }
+    }
+}
+
+impl ClockState {
+    fn run(&self, shards: &Weak<Shards>) {
+        let mut idle = 0;
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            thread::sleep(TICK);
+            let Some(shards) = shards.upgrade() else { return };
+            shards.iter().for_each(|shard| shard.engine.increment_epoch());
+            idle = if shards.are_idle() { idle + 1 } else { 0 };
+            if idle < IDLE_TICKS {
+                continue;
             }
-        };
-        let thread = thread::Builder::new().name("model-clock".into()).spawn(tick)?;
-        Ok(Self { stop, thread: Some(thread) })
+            idle = 0;
+            self.is_asleep.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            let is_idle = shards.are_idle();
+            drop(shards);
+            if is_idle {
+                thread::park();
+            }
+            self.is_asleep.store(false, Ordering::Relaxed);
+        }
     }
 }
 
 impl Drop for EpochClock {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.state.is_stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Config, Engine, Instance, Module, Store};
+
+    use super::{super::shard::Shard, *};
+
+    #[test]
+    fn a_clock_without_calls_stands_still_and_ends_the_next_call_in_time() {
+        let engine = Engine::new(Config::new().epoch_interruption(true)).unwrap();
+        let module = Module::new(&engine, wat::parse_str("(module (func (export \"f\") (loop (br 0))))").unwrap());
+        let shards = Arc::new(Shards { first: Shard::new(engine.clone(), 1), others: Vec::new() });
+        let clock = EpochClock::start(&shards).unwrap();
+        for _ in 0..3 {
+            while !clock.state.is_asleep.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            let slot = shards.take_slot().unwrap();
+            clock.wake();
+            let mut store = Store::new(&engine, ());
+            store.set_epoch_deadline(ticks(Duration::from_millis(5)));
+            let instance = Instance::new(&mut store, module.as_ref().unwrap(), &[]).unwrap();
+            let endless = instance.get_typed_func::<(), ()>(&mut store, "f").unwrap();
+            assert_eq!(endless.call(&mut store, ()).unwrap_err().downcast_ref(), Some(&wasmtime::Trap::Interrupt));
+            drop(slot);
+        }
+        while !clock.state.is_asleep.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        // Wakes the thread, and waits for its end.
+        drop(clock);
     }
 }

@@ -1,6 +1,6 @@
 //! The engines: how code is compiled, where instances are allocated, and how many may run at the same time.
 
-use std::{fs, thread};
+use std::{fs, sync::Arc, thread};
 
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
@@ -9,7 +9,7 @@ use wasmtime::{
 use super::{
     class::{ClassParts, RESIDENT},
     clock::EpochClock,
-    shard::{self, EngineSlot, Shard},
+    shard::{EngineSlot, Shard, Shards},
 };
 use crate::{Class, Limits};
 
@@ -46,15 +46,14 @@ impl Purpose {
 
 /// One engine for each core, all with the same configuration, with their clock and limits.
 pub(crate) struct Runtime {
-    first: Shard,
-    others: Vec<Shard>,
+    shards: Arc<Shards>,
     pub purpose: Purpose,
     pub class: Class,
     /// The limits of the class.
     pub limits: Limits,
     /// Why there is no pool, if the purpose asks for one and the machine has no room for it.
     pub without_pool: Option<String>,
-    _clock: Option<EpochClock>,
+    clock: Option<EpochClock>,
 }
 
 impl Runtime {
@@ -69,45 +68,46 @@ impl Runtime {
         let shards = if purpose.pool { lanes.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
         let slots = limits.instances.div_ceil(shards);
         let pooled = config(&limits, purpose, Some((class, slots)));
-        let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
-            // Fewer shards if the machine has no room for all pools.
-            (_, Ok(engine)) => (
-                Shard::new(engine, slots),
-                (1..shards).map_while(|_| Some(Shard::new(Engine::new(&pooled).ok()?, slots))).collect(),
-                None,
-            ),
+        let (shards, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
+            (_, Ok(engine)) => {
+                // Fewer shards if the machine has no room for all pools.
+                let others = (1..shards).map_while(|_| Some(Shard::new(Engine::new(&pooled).ok()?, slots))).collect();
+                (Shards { first: Shard::new(engine, slots), others }, None)
+            }
             (false, Err(error)) => return Err(error),
             // A pool reserves a terabyte of address space, which a container may forbid. Without a pool calls are
             // slower.
             (true, Err(error)) => {
                 let engine = Engine::new(&config(&limits, Purpose { pool: false, ..purpose }, None))?;
-                (Shard::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
+                let shards = Shards { first: Shard::new(engine, limits.instances), others: Vec::new() };
+                (shards, Some(format!("{error:#}")))
             }
         };
-        let engines = std::iter::once(&first).chain(&others).map(|shard| &shard.engine);
+        let shards = Arc::new(shards);
         Ok(Self {
-            _clock: purpose.epoch.then(|| EpochClock::start(engines)).transpose()?,
+            clock: purpose.epoch.then(|| EpochClock::start(&shards)).transpose()?,
             purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
             class,
             limits,
             without_pool,
-            first,
-            others,
+            shards,
         })
     }
 
     /// The engine that compiles. The compiled code runs in all shards.
     pub(crate) fn engine(&self) -> &Engine {
-        &self.first.engine
+        &self.shards.first.engine
     }
 
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> {
-        std::iter::once(&self.first).chain(&self.others)
+        self.shards.iter()
     }
 
     /// `None` if every instance is in use.
     pub(crate) fn take_slot(&self) -> Option<EngineSlot<'_>> {
-        shard::take_slot(&self.first, &self.others)
+        let slot = self.shards.take_slot()?;
+        self.clock.iter().for_each(EpochClock::wake);
+        Some(slot)
     }
 }
 

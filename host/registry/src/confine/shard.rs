@@ -54,20 +54,36 @@ thread_local! {
     };
 }
 
-/// Takes a slot of an idle shard, otherwise of any shard; `None` if all slots are in use.
-pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<EngineSlot<'a>> {
-    let (last, count) = (LAST.get(), others.len() + 1);
-    let shard = |index: usize| if index == 0 { Some(first) } else { others.get(index - 1) };
-    let from_last = || {
-        (0..count)
-            .filter_map(|step| (last.wrapping_add(step)).checked_rem(count))
-            .filter_map(|index| Some((index, shard(index)?)))
-    };
-    let found =
-        from_last().find(|(_, shard)| shard.take(1)).or_else(|| from_last().find(|(_, shard)| shard.take(shard.slots)));
-    let (index, shard) = found?;
-    LAST.set(index);
-    Some(EngineSlot { shard, index })
+/// At least one shard.
+pub(crate) struct Shards {
+    pub first: Shard,
+    pub others: Vec<Shard>,
+}
+
+impl Shards {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Shard> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Whether no call has a slot.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.iter().all(|shard| shard.used.load(Ordering::Acquire) == 0)
+    }
+
+    /// Takes a slot of an idle shard, otherwise of any shard; `None` if all slots are in use.
+    pub(crate) fn take_slot(&self) -> Option<EngineSlot<'_>> {
+        let (last, count) = (LAST.get(), self.others.len() + 1);
+        let shard = |index: usize| if index == 0 { Some(&self.first) } else { self.others.get(index - 1) };
+        let from_last = || {
+            (0..count)
+                .filter_map(|step| (last.wrapping_add(step)).checked_rem(count))
+                .filter_map(|index| Some((index, shard(index)?)))
+        };
+        let idle = from_last().find(|(_, shard)| shard.take(1));
+        let (index, shard) = idle.or_else(|| from_last().find(|(_, shard)| shard.take(shard.slots)))?;
+        LAST.set(index);
+        Some(EngineSlot { shard, index })
+    }
 }
 
 #[cfg(test)]
@@ -77,13 +93,14 @@ mod tests {
     #[test]
     fn calls_at_the_same_time_use_separate_shards_while_there_are_any() {
         let shard = || Shard::new(Engine::default(), 2);
-        let (first, others) = (shard(), [shard()]);
-        let take = || take_slot(&first, &others);
+        let shards = Shards { first: shard(), others: vec![shard()] };
+        let take = || shards.take_slot();
+        assert!(shards.are_idle());
         let one = take().unwrap();
         let two = take().unwrap();
         assert_ne!(one.index, two.index);
         let (three, four) = (take().unwrap(), take().unwrap());
-        assert!(take().is_none());
+        assert!(take().is_none() && !shards.are_idle());
         drop((two, three, four));
         // The last shard of this thread is busy: the thread moves to the other one and stays there.
         let again = take().unwrap();

@@ -33,6 +33,7 @@ sol! {
         function pullDebt(uint256 assets, address from) external;
         function liquidate(address violator, address collateral, uint256 repayAssets, uint256 minYield) external;
         function disableController() external;
+        function enableBalanceForwarder() external;
         function accrue(uint256 percent) external;
         function setLTV(address collateral, uint16 value) external;
         function balanceOf(address account) external view returns (uint256 shares);

@@ -40,7 +40,7 @@ sol! {
 const USERS: u64 = 13;
 /// Bits of an account's slot: shares come first, then the debt, then a flag.
 const SHARES: usize = 112;
-const OWED: usize = 144;
+const OWED: usize = 143;
 /// Bits of a debt after the point.
 const POINT: usize = 31;
 /// One, in the shares of collateral that a debt may reach.

@@ -14,7 +14,6 @@ use super::{
     math::{RAY, WAD, accrued},
     owners::WalletNames,
     parts,
-    proxy::Proxy,
 };
 use crate::{
     asset::Asset,
@@ -49,8 +48,8 @@ sol! {
 /// Units of collateral and debt in the Vat have 18 decimals.
 const PLACES: u8 = 18;
 const DECIMALS: f64 = 1e18;
-const LOST: &str = "a proxy belongs to another wallet now, or another contract of the wallet has vaults; what the \
-                    wallet did with it is not known";
+const LOST: &str = "a proxy belongs to another wallet now or lets others use it, or another contract of the wallet \
+                    has vaults; what the wallet did with it is not known";
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,10 +182,9 @@ impl Holdings {
             dai: contracts.dai,
         };
         if !unknown.is_empty() {
-            let calls = unknown.iter().flat_map(|id| contracts.of_proxy(Address::from_word(*id))).collect();
-            let answers = client.shared_calls(calls, at.hash).await?;
-            for (id, answers) in unknown.iter().zip(answers.chunks(3)) {
-                let Some(proxy) = Proxy::read(Address::from_word(*id), wallet, answers) else { return Ok(None) };
+            let accounts: Vec<_> = unknown.iter().map(|id| Address::from_word(*id)).collect();
+            let Some(proxies) = contracts.proxies(client, (&accounts, None), wallet, at).await? else { return Ok(None) };
+            for (id, proxy) in unknown.iter().zip(proxies) {
                 found.owned.remove(id);
                 // A contract without vaults that is no proxy has no part in the history.
                 if proxy.is_proxy || (proxy.is_owned && !proxy.vaults.is_empty()) {

@@ -10,7 +10,7 @@ use super::{
     events::{EXECUTED, FORK, FROB, GIVE, GRAB, NEW_OWNER, NEW_VAULT},
     parts,
     position::{Holdings, urns_of},
-    proxy::{Proxy, VaultRow, listed},
+    proxy::{VaultRow, listed},
 };
 use crate::{
     asset::Asset,
@@ -19,6 +19,7 @@ use crate::{
         hints::{Alias, Emitter, Hint, Naming},
         record::Side,
     },
+    limits,
     protocols::{FoundAliases, FoundParts, Held, LendingTerms, Parts, Used},
 };
 use assay_domain::{Address, B256, U256};
@@ -44,24 +45,30 @@ impl Contracts {
         let answers = client.shared_calls(first, at.hash).await?;
         let first = returned::<proxiesCall>(answers.first()).zip(listed(answers.get(1), wallet));
         let Some((built, own)) = first else { return Ok(None) };
-        let mut proxies: Vec<(Address, bool)> = Vec::new();
-        if !built.is_zero() && built != wallet {
-            proxies.push((built, true));
-        }
         let received = known.iter().filter_map(|id| parts::account(*id)).map(Address::from_word);
-        proxies.extend(received.filter(|proxy| *proxy != built).map(|proxy| (proxy, false)));
+        let built_one = Some(built).filter(|built| !built.is_zero() && *built != wallet);
+        let accounts: Vec<Address> = built_one.into_iter().chain(received.filter(|one| *one != built)).collect();
         let once: BTreeSet<B256> = known.iter().filter_map(|id| parts::vault(*id)).collect();
         let once: Vec<B256> = once.into_iter().collect();
-        let mut second: Vec<Call> = once.iter().flat_map(|id| self.of_number(*id)).collect();
-        second.extend(proxies.iter().flat_map(|(proxy, _)| self.of_proxy(*proxy)));
-        let answers = if second.is_empty() { Vec::new() } else { client.shared_calls(second, at.hash).await? };
-        let (of_numbers, of_proxies) = answers.split_at(once.len().saturating_mul(2).min(answers.len()));
+        // Anybody can open vaults for a wallet, and give it vaults and proxies.
+        if accounts.len().saturating_add(once.len()).max(own.len()) > limits::POSITIONS {
+            tracing::warn!(%wallet, most = limits::POSITIONS, "a wallet has more vaults and proxies than are read");
+            return Ok(None);
+        }
+        let of_numbers = once.iter().flat_map(|id| self.of_number(*id)).collect();
+        let (proxies, of_numbers) = tokio::try_join!(
+            self.proxies(client, (&accounts, built_one), wallet, at),
+            client.shared_calls(of_numbers, at.hash)
+        )?;
+        let Some(proxies) = proxies else { return Ok(None) };
         let mut vaults = own;
         let mut hints = Vec::new();
-        for ((proxy, is_built), answers) in proxies.into_iter().zip(of_proxies.chunks(3)) {
-            let Some(proxy) = Proxy::read(proxy, wallet, answers) else { return Ok(None) };
-            let of = match (proxy.is_owned, proxy.is_proxy || is_built) {
+        for proxy in proxies {
+            let is_built = Some(proxy.address) == built_one;
+            let of = match (proxy.is_owned, proxy.is_proxy) {
+                // The wallet itself lets others use the proxy that was built for it.
                 (true, true) if is_built => Alias::Account,
+                (true, true) if proxy.is_shared => Alias::Lost,
                 (true, true) => Alias::Received,
                 // Whoever made the contract may act for it.
                 (true, false) if proxy.vaults.is_empty() => continue,

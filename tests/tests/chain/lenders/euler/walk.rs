@@ -39,6 +39,12 @@ impl Walk {
             let call = Connector::setAccountOperatorCall { account, operator: wallet("operator"), authorized: true };
             chain.call(wallet(name), euler.connector, &call).await?;
         }
+        // The flag lies beside the debt.
+        for (name, coin) in names.iter().step_by(2).zip([euler.usdc, euler.weth].iter().cycle()) {
+            let flag = Vault::enableBalanceForwarderCall {};
+            let of = |number| item(coin.vault, account(wallet(name), number), &flag);
+            euler.batch(chain, wallet(name), NUMBERS.map(of).into()).await?;
+        }
         Ok(Self { names, steps: [0; 2] })
     }
 
