@@ -26,7 +26,7 @@ use crate::{
         reader::Reader,
         settled::SettledHistory,
     },
-    lending_read::{KnownHistory, LendingRead, MarketResult},
+    lending_read::{KnownHistory, LendingRead, MarketResult, SecondSource},
     limits,
     market::Market,
     pauses,
@@ -68,17 +68,23 @@ impl StoredHistory {
 
     /// What is known of each of the markets of `reader`.
     fn known(&self, reader: &Reader) -> impl Iterator<Item = KnownHistory> {
-        let has_others = reader.whole.is_some() || reader.client.other_endpoints().is_some();
+        let has_others = reader.client.other_endpoints().is_some();
         let has_index = reader.index.as_ref().is_some_and(|index| index.is_ready());
         reader.markets.iter().zip(&self.records).map(move |(market, record)| {
             let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
             let mut parts = parts.filter(|part| part.address == market.config.address).peekable();
             // A first read of the index from one endpoint is as sure as that endpoint.
             let is_compared = self.indexed.as_ref().is_some_and(|indexed| indexed.is_checked);
-            let is_checked = has_others || (has_index && is_compared && parts.peek().is_some());
+            let by_index = has_index && is_compared && parts.peek().is_some();
+            let confirmed = record.as_ref().map(|record| record.confirmed.is_some_and(|to| to >= record.through));
+            let check = match (has_others, by_index) {
+                (true, _) => SecondSource::Endpoint { is_expected: confirmed.unwrap_or(true) || by_index },
+                (false, true) => SecondSource::Index,
+                (false, false) => SecondSource::None,
+            };
             let is_indexed = parts.any(|part| !part.entries.is_empty());
             let is_blank = record.as_ref().is_none_or(SettledHistory::is_blank) && !is_indexed;
-            KnownHistory { is_blank, is_indexed, is_checked, has_index }
+            KnownHistory { is_blank, is_indexed, check }
         })
     }
 }
@@ -225,13 +231,14 @@ impl Jobs {
     ) -> History {
         let doubted = self.doubts.of(wallet, self.reader.markets.len());
         let StoredHistory { records, indexed, parts } = stored;
-        let reader = self.reader.clone();
+        let (reader, parts) = (self.reader.clone(), Arc::<[BTreeSet<B256>]>::from(parts));
+        let known = parts.clone();
         let hints = async move {
-            wallet_hints(&reader.client, &reader.markets, terms.await.ok().as_ref(), wallet, &parts, head).await
+            wallet_hints(&reader.client, &reader.markets, terms.await.ok().as_ref(), wallet, &known, head).await
         };
         let hints: Hinted = hints.boxed().shared();
         let start = HistoryStart { wallet, records, indexed, hints: hints.clone(), doubted, blocks, head };
-        let work = self.running.join(wallet, || self.start(start));
+        let work = self.running.join(wallet, || self.start(start, parts));
         if !work.joined {
             // The read continues without its callers.
             self.tasks.spawn("lending history", work.outcome.clone());
@@ -252,14 +259,18 @@ impl Jobs {
         History { markets, rest }
     }
 
-    /// A new read on a task.
-    fn start(&self, start: HistoryStart) -> (impl Future<Output = ReadProgress> + Send + use<>, Arc<ReadJob>) {
+    /// A new read on a task. `parts` are those that the wallet is known to have had, one entry per market.
+    fn start(
+        &self,
+        start: HistoryStart,
+        parts: Arc<[BTreeSet<B256>]>,
+    ) -> (impl Future<Output = ReadProgress> + Send + use<>, Arc<ReadJob>) {
         let (view, receiver) = watch::channel(Ledger::new(&self.reader.markets, &start.records));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let span = assay_trace::adopt(
             tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain),
         );
-        let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &view)).await };
+        let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &parts, &view)).await };
         let task = self.tasks.spawn("lending history", read.instrument(span));
         let job = ReadJob { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
         // After a cancellation or a panic, the parts read so far count, and the read is not finished.
@@ -286,8 +297,14 @@ impl Jobs {
     }
 }
 
-/// Reads to the head; after a long read once more, to the new head if there is one.
-async fn read_to_the_head(reader: &Reader, mut start: HistoryStart, view: &watch::Sender<Ledger>) -> ReadProgress {
+/// Reads to the head; after a long read once more, to the new head if there is one. If the wallet has other names in the
+/// logs by then, such as a new account, the next read goes on with them.
+async fn read_to_the_head(
+    reader: &Reader,
+    mut start: HistoryStart,
+    parts: &[BTreeSet<B256>],
+    view: &watch::Sender<Ledger>,
+) -> ReadProgress {
     let (wallet, hints, doubted) = (start.wallet, start.hints.clone(), start.doubted.clone());
     loop {
         let (started, read_at) = (Instant::now(), start.head.hash);
@@ -296,6 +313,11 @@ async fn read_to_the_head(reader: &Reader, mut start: HistoryStart, view: &watch
             return progress;
         }
         let Some(head) = reader.client.head().await.ok().filter(|head| head.hash != read_at) else { return progress };
+        let terms = reader.terms.current(&reader.client, &reader.markets, head).await.ok();
+        let now = wallet_hints(&reader.client, &reader.markets, terms.as_ref(), wallet, parts, head).await;
+        if now != hints.clone().await {
+            return progress;
+        }
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
         let blocks = async move { client.stand(head, anchors).await }.boxed();

@@ -48,8 +48,8 @@ struct MarketRead {
     ever_held: bool,
     /// Balances for which a trace proves a change that a log must show.
     touched: Vec<(Side, Asset)>,
-    /// Whether the wallet may have parts of a position that no answer shows.
-    lacks_parts: bool,
+    /// Whether the state shows every part of the position.
+    shows_parts: bool,
     /// A storage slot with a trace that no call returns.
     slot: Option<(Address, U256)>,
     history: MarketHistory,
@@ -62,11 +62,18 @@ pub struct KnownHistory {
     pub is_blank: bool,
     /// Whether the index has an event.
     pub is_indexed: bool,
-    /// Whether the logs have a second source: another endpoint, an explorer, or an index whose logs were compared with
-    /// those of another endpoint or with the blocks' headers.
-    pub is_checked: bool,
-    /// Whether an index runs, from which a later read may begin.
-    pub has_index: bool,
+    pub check: SecondSource,
+}
+
+/// What else tells which parts of the position the wallet used, beside the endpoint that answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SecondSource {
+    #[default]
+    None,
+    /// An index whose logs were compared with those of another endpoint or with the blocks' headers.
+    Index,
+    /// Another endpoint, which the read asks. It is expected to answer unless it did not for the stored history.
+    Endpoint { is_expected: bool },
 }
 
 /// The remark on a history in a market whose parts only logs name.
@@ -133,7 +140,7 @@ impl LendingRead {
             answers: None,
             ever_held: known.is_indexed,
             touched: Vec::new(),
-            lacks_parts: false,
+            shows_parts: false,
             slot: None,
             history: MarketHistory::unread(failed_pool(chain, &market.config)),
             market: market.clone(),
@@ -172,7 +179,7 @@ impl LendingRead {
             let Some(terms) = &read.terms else { continue };
             read.ever_held |= terms.ever_held(own);
             read.touched = terms.touched(own, self.wallet);
-            read.lacks_parts = read.is_unchecked() && !read.known.has_index && terms.lacks_parts(own);
+            read.shows_parts = read.is_traced() && !terms.lacks_parts(own);
             read.slot = terms.trace_slot(own, self.wallet);
         }
         self.markets.iter().filter_map(|read| read.slot).collect()
@@ -270,18 +277,26 @@ async fn position_in_parts(
 }
 
 impl MarketRead {
-    /// Whether only the logs of one endpoint name the parts of the position.
-    fn is_unchecked(&self) -> bool {
-        self.market.protocol.profile().names_its_parts && !self.known.is_checked
+    /// Whether traces are requested: also if only the logs of one endpoint may name the parts of the position.
+    fn is_traced(&self) -> bool {
+        let is_unchecked =
+            matches!(self.known.check, SecondSource::None | SecondSource::Endpoint { is_expected: false });
+        self.known.is_blank || (self.market.protocol.profile().names_its_parts && is_unchecked)
     }
 
-    /// Whether traces are requested.
-    fn is_traced(&self) -> bool {
-        self.known.is_blank || self.is_unchecked()
+    /// Whether only the logs of one endpoint name the parts of the position, and the state does not show them.
+    fn lacks_parts(&self) -> bool {
+        let is_checked = match self.known.check {
+            SecondSource::None => false,
+            SecondSource::Index => true,
+            SecondSource::Endpoint { .. } => self.history.is_confirmed,
+        };
+        self.market.protocol.profile().names_its_parts && !is_checked && !self.shows_parts
     }
 
     fn finish(self, chain: ChainId, valuation: &Valuation<'_>) -> MarketResult {
-        let Self { market, known, terms, answers, ever_held, touched, lacks_parts, history, .. } = self;
+        let lacks_parts = self.lacks_parts();
+        let Self { market, known, terms, answers, ever_held, touched, history, .. } = self;
         let MarketHistory { mut pool, sums, past, numbered, .. } = match &terms {
             Some(terms) if terms.is_absent() => MarketHistory::none(failed_pool(chain, &market.config), &market),
             _ => history,

@@ -152,6 +152,11 @@ impl Hint {
         matches!(self.naming, Naming::Alias { .. } | Naming::Accounts(_))
     }
 
+    /// Whether `hints` are those of a wallet with several accounts.
+    pub(crate) fn are_of_accounts(hints: &[Self]) -> bool {
+        hints.iter().any(|hint| matches!(hint.naming, Naming::Accounts(_)))
+    }
+
     /// Whether its logs may be the only ones that name a part of a position. Those of a part are not.
     pub(crate) fn names_parts(&self) -> bool {
         !matches!(self.naming, Naming::Alias { .. })

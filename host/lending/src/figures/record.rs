@@ -38,6 +38,13 @@ pub struct LendingProgress {
     /// Absent if old state explains the history, or was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Unexplained>,
+    /// The block through which a second source was asked which parts of the position the wallet used. Absent if none
+    /// was, and in records older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_to_block: Option<u64>,
+    /// Whether all accounts of the wallet were read, in a protocol that gives it several.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_accounts: bool,
 }
 
 /// The newest events, and the amounts of all events.

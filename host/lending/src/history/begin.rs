@@ -67,7 +67,9 @@ impl Reader {
         metrics::counter!("assay_index_histories_total", "chain" => self.chain.to_string()).increment(1);
         let through = Block { number: indexed.through, hash: indexed.hash, time: 0 };
         let plan = Plan::tail(&self.markets, Arc::from(serving), wallet);
-        Pass::new(self, plan, records, &[], through, Some(through)).counted(found, through.number).await
+        Pass::new(self, plan, records, &[], through, Some(through))
+            .counted(found, (through.number, indexed.is_checked))
+            .await
     }
 
     /// The index's history of each word that identifies a wallet by its `hints`, through the same block as `indexed`.

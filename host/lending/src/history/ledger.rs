@@ -26,11 +26,13 @@ pub struct MarketHistory {
     pub hints: Vec<Hint>,
     /// What happened to positions whose logs name no wallet; `None` if that is not known.
     pub(crate) numbered: Option<EventTally>,
+    /// Whether a second source was asked, for all blocks, which parts of the position the wallet used.
+    pub(crate) is_confirmed: bool,
 }
 
 impl MarketHistory {
     pub fn unread(pool: PoolHistory) -> Self {
-        Self { pool, sums: None, past: None, hints: Vec::new(), numbered: None }
+        Self { pool, sums: None, past: None, hints: Vec::new(), numbered: None, is_confirmed: false }
     }
 
     /// The complete history of everyone in a market that did not exist yet.
@@ -75,6 +77,8 @@ pub(crate) struct MarketLedger {
     /// The position in old state, if the history is followed by it.
     pub followed: Option<Followed>,
     pub unexplained: Option<Unexplained>,
+    /// The block through which a second source was asked which parts the wallet used.
+    pub confirmed: Option<u64>,
 }
 
 /// The position in old state, for a protocol in which it can change without a log.
@@ -114,6 +118,7 @@ impl Ledger {
                 left_out: false,
                 followed: settled.as_ref().and_then(|s| s.shown).map(|at| Followed { settled: at, latest: at }),
                 unexplained: settled.as_ref().and_then(|s| s.unexplained),
+                confirmed: settled.as_ref().and_then(|s| s.confirmed),
             }
         };
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
@@ -150,6 +155,14 @@ impl Ledger {
         self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
     }
 
+    /// The first block for which no second source was asked which parts the wallet used, in the markets whose parts
+    /// only logs name.
+    pub(crate) fn unconfirmed_from(&self, markets: &[Market]) -> Option<u64> {
+        let named = markets.iter().zip(&self.entries).filter(|(market, _)| market.protocol.profile().names_its_parts);
+        let read = named.filter(|(_, entry)| !entry.left_out);
+        read.map(|(market, entry)| entry.confirmed.map_or(market.config.from_block, |to| to.saturating_add(1))).min()
+    }
+
     /// The histories of all markets, without their hints.
     pub(crate) fn histories(&self, chain: ChainId, markets: &[Market], progress: &ReadProgress) -> Vec<MarketHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.history(chain, market, progress)).collect()
@@ -177,7 +190,8 @@ impl MarketLedger {
         let principal = self.followed.map(|followed| followed.latest.principal);
         let sums = self.settled_sums.clone().map(|sums| sums.then(&self.tail_sums).with_principal(principal));
         let past = self.settled_past.clone().map(|past| past.then(&self.tail_past));
-        MarketHistory { sums, past, ..MarketHistory::unread(self.pool(chain, market, progress)) }
+        let is_confirmed = self.through.is_some_and(|through| self.confirmed.is_some_and(|to| to >= through));
+        MarketHistory { sums, past, is_confirmed, ..MarketHistory::unread(self.pool(chain, market, progress)) }
     }
 
     fn pool(&self, chain: ChainId, market: &Market, progress: &ReadProgress) -> PoolHistory {
@@ -272,6 +286,8 @@ mod tests {
             hash,
             shown: None,
             unexplained: None,
+            confirmed: None,
+            of_accounts: false,
         });
         let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
         assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));

@@ -41,13 +41,18 @@ pub(crate) struct Pass<'a> {
     doubted: Vec<usize>,
     /// First block not yet read.
     at: u64,
-    /// The first block, if a whole history is read.
+    /// The first block, if a whole history is read of which nothing is known.
     whole_from: Option<u64>,
+    /// The first block for which no second source was asked which parts the wallet used; `None` if there is none to
+    /// ask, or none of the markets needs it.
+    unconfirmed_from: Option<u64>,
+    /// The first block of this pass.
+    begun_at: u64,
     /// Whether no log has been found so far.
     is_empty: bool,
     /// The logs that name parts of positions, by block and log index.
     naming: HashSet<(Option<B256>, Option<u64>)>,
-    /// Who gave a whole history, in chain order.
+    /// Who gave the logs, in chain order.
     asked: Vec<Asked>,
     saved: SavedHistory,
 }
@@ -74,6 +79,8 @@ impl<'a> Pass<'a> {
         let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets);
         let doubted = doubted.to_vec();
         let at = ledger.start();
+        let has_others = reader.client.other_endpoints().is_some();
+        let unconfirmed_from = has_others.then(|| ledger.unconfirmed_from(markets)).flatten();
         let saved = SavedHistory { when: Instant::now(), ranges_since: 0, all: false };
         let (whole_from, is_empty, naming, asked) = (blank.then_some(at), true, HashSet::new(), Vec::new());
         Self {
@@ -86,6 +93,8 @@ impl<'a> Pass<'a> {
             doubted,
             at,
             whole_from,
+            unconfirmed_from,
+            begun_at: at,
             is_empty,
             naming,
             asked,
@@ -138,7 +147,7 @@ impl Pass<'_> {
     async fn take(&mut self, chunk: Chunk<FoundLogs>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
             let mut found: FoundLogs = chunk.found.into_iter().collect();
-            if self.whole_from.is_some() {
+            if self.whole_from.is_some() || self.unconfirmed_from.is_some() {
                 found.asked.drain(..).for_each(|part| opinion::note(&mut self.asked, part));
             }
             self.is_empty &= found.logs.is_empty();
@@ -236,6 +245,12 @@ impl Pass<'_> {
                 hash: block.hash,
                 shown: entry.followed.map(|followed| followed.settled),
                 unexplained: entry.unexplained,
+                confirmed: entry.confirmed.map(|to| to.min(block.number)),
+                of_accounts: self
+                    .plan
+                    .hints
+                    .get(index)
+                    .is_some_and(|hints| hints.iter().any(|of| Hint::are_of_accounts(of))),
             };
             batch = batch.and_then(|batch| settled::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
             *record = Some(settled);

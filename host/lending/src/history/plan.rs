@@ -265,7 +265,8 @@ mod tests {
         assert_eq!(asked, expected);
         let hints = (1..=700).map(|number| hint(8, Naming::With(B256::left_padding_from(&u64::to_be_bytes(number)))));
         let plan = Plan::new(&[pool], vec![Some(hints.collect())].into(), WALLET);
-        let both: Vec<_> = plan.queries.iter().filter(|query| query.topics.iter().skip(1).all(|w| w.len() != 1)).collect();
+        let both: Vec<_> =
+            plan.queries.iter().filter(|query| query.topics.iter().skip(1).all(|w| w.len() != 1)).collect();
         // Each pair of the wallet and a peer is in one of them.
         for peer in 1..=700_u64 {
             let peer = B256::left_padding_from(&peer.to_be_bytes());

@@ -26,6 +26,10 @@ pub(crate) struct SettledHistory {
     /// The position in old state, if the history is followed by it.
     pub shown: Option<StatePosition>,
     pub unexplained: Option<Unexplained>,
+    /// The block through which a second source was asked which parts the wallet used.
+    pub confirmed: Option<u64>,
+    /// Whether all accounts of the wallet were read.
+    pub of_accounts: bool,
 }
 
 impl SettledHistory {
@@ -34,10 +38,14 @@ impl SettledHistory {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
     }
 
-    /// Whether single events are absent, or amounts are absent although `hints` would provide them now. The record is
-    /// of an older version, or was read while the market did not return its tokens.
+    /// Whether single events are absent, or amounts or accounts are absent although `hints` would provide them now. The
+    /// record is of an older version, or was read while the market did not return its tokens, or before the wallet had
+    /// more than one account.
     pub(crate) fn lacks_part(&self, market: &Market, hints: Option<&[Hint]>) -> bool {
-        self.past.is_none() || self.sums.is_none() && hints.is_some_and(|hints| market.protocol.adds_up(hints))
+        let lacks = |hints: &[Hint]| {
+            self.sums.is_none() && market.protocol.adds_up(hints) || !self.of_accounts && Hint::are_of_accounts(hints)
+        };
+        self.past.is_none() || hints.is_some_and(lacks)
     }
 }
 
@@ -52,6 +60,8 @@ impl From<LendingProgress> for SettledHistory {
             hash: record.synced_block_hash,
             shown: record.shown,
             unexplained: record.unexplained,
+            confirmed: record.confirmed_to_block,
+            of_accounts: record.of_accounts,
         }
     }
 }
@@ -91,6 +101,8 @@ pub(crate) fn put(
         past: settled.past.as_ref().map(Past::record),
         shown: settled.shown,
         unexplained: settled.unexplained,
+        confirmed_to_block: settled.confirmed,
+        of_accounts: settled.of_accounts,
     };
     batch.put(&record::lending(chain, market.config.address, wallet), &record)
 }
@@ -120,6 +132,8 @@ mod tests {
             hash: B256::repeat_byte(2),
             shown: None,
             unexplained: None,
+            confirmed: Some(200),
+            of_accounts: false,
         };
         let read = Market::new(market(Protocol::LenderBV2));
         store.commit(put(Batch::new(), 1, &read, wallet, &settled).unwrap()).await.unwrap();

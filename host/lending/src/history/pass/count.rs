@@ -14,9 +14,16 @@ use assay_evm::Fault;
 
 impl Pass<'_> {
     /// The records after adding `found`, from logs through the settled block `through`, instead of a chunk.
-    pub(crate) async fn counted(mut self, found: Extract, through: u64) -> Result<Vec<Option<SettledHistory>>, Fault> {
+    /// `is_confirmed` if these logs, from the first block on, have a second source.
+    pub(crate) async fn counted(
+        mut self,
+        found: Extract,
+        (through, is_confirmed): (u64, bool),
+    ) -> Result<Vec<Option<SettledHistory>>, Fault> {
         self.follow_and_count(found, through).await?;
         self.at = through.saturating_add(1);
+        let entries = self.ledger.entries.iter_mut();
+        entries.filter(|entry| is_confirmed && !entry.left_out).for_each(|entry| entry.confirmed = Some(through));
         self.save().await;
         Ok(self.records)
     }

@@ -11,9 +11,10 @@ use crate::{
     figures::{
         hints::{Alias, Hint, Naming},
         record::Unexplained,
+        sums::{Move, Sums},
     },
     history::{
-        events::{Asked, FoundLogs},
+        events::{Asked, FoundLogs, extract},
         second::Opinion,
     },
     limits,
@@ -64,21 +65,27 @@ impl Pass<'_> {
 
     /// Before saving that a wallet has no history at all, asks an endpoint other than the one that answered once, if
     /// there is one. For a wallet with a history, asks only for logs that name parts of positions, because the position
-    /// does not show every missing one. Most wallets have none, so an endpoint that does not answer for the whole span
-    /// at once is not asked for parts of it.
+    /// does not show every missing one, and for those also in the blocks of the record that no other was asked for.
+    /// Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked for parts of
+    /// it.
     pub(super) async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
-        let Some(from) = self.whole_from.take().filter(|_| self.reader.client.other_endpoints().is_some()) else {
+        let (whole_from, unconfirmed_from) = (self.whole_from.take(), self.unconfirmed_from.take());
+        let from = whole_from.into_iter().chain(unconfirmed_from).min();
+        let Some(from) = from.filter(|_| self.reader.client.other_endpoints().is_some()) else { return Ok(()) };
+        if from > through {
+            self.unconfirmed_from = unconfirmed_from;
             return Ok(());
-        };
+        }
+        let is_whole = whole_from.is_some() && self.is_empty;
         let mut queries: Vec<_> = self.plan.queries.iter().cloned().enumerate().collect();
-        if !self.is_empty {
+        if !is_whole {
             let naming = self.naming_contracts();
             queries.retain(|(_, query)| {
                 query.addresses.is_empty() || query.addresses.iter().any(|contract| naming.contains(contract))
             });
             queries.iter_mut().for_each(|(_, query)| query.addresses.retain(|contract| naming.contains(contract)));
         }
-        if from > through || queries.is_empty() {
+        if queries.is_empty() {
             return Ok(());
         }
         let span = Span { from, to: through };
@@ -92,19 +99,20 @@ impl Pass<'_> {
             return Ok(());
         }
         let asked = questions.iter().map(|(other, query, part)| other.believed_logs(query, *part));
+        let Ok(answers) = try_join_all(asked).await else {
+            self.reader.count_opinion(Opinion::Unanswered);
+            return Ok(());
+        };
         // The other logs show the part, and its missing amount shows in the position.
-        let is_empty = self.is_empty;
         let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
-        let is_new = |log: &Log| !is_known(log) && (is_empty || self.names_parts(log));
-        let answer =
-            try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
-        self.reader.count_opinion(match &answer {
-            Ok(logs) if logs.is_empty() => Opinion::Confirmed,
-            Ok(_) => Opinion::Contradicted,
-            Err(_) => Opinion::Unanswered,
-        });
-        let mut logs = answer.unwrap_or_default();
-        if !is_empty {
+        let is_new = |log: &Log| !is_known(log) && (is_whole || self.names_parts(log));
+        let logs: Vec<Log> = answers.into_iter().flatten().filter(is_new).collect();
+        let (recorded, mut logs): (Vec<Log>, Vec<Log>) =
+            logs.into_iter().partition(|log| log.block_number.is_some_and(|block| block < self.begun_at));
+        let is_contradicted = self.doubt_record(recorded) || !logs.is_empty();
+        self.reader.count_opinion(if is_contradicted { Opinion::Contradicted } else { Opinion::Confirmed });
+        self.confirm(is_whole, through);
+        if !is_whole {
             self.doubt_owners(&mut logs);
         }
         if !logs.is_empty() {
@@ -119,6 +127,37 @@ impl Pass<'_> {
             self.count(found).await?;
         }
         Ok(())
+    }
+
+    /// Records that another endpoint was asked through block `through`.
+    fn confirm(&mut self, is_whole: bool, through: u64) {
+        for (market, entry) in self.reader.markets.iter().zip(&mut self.ledger.entries) {
+            if (is_whole || market.protocol.profile().names_its_parts) && !entry.left_out {
+                entry.confirmed = entry.confirmed.max(Some(through));
+            }
+        }
+        self.unconfirmed_from = self.ledger.unconfirmed_from(&self.reader.markets);
+    }
+
+    /// Whether `logs`, of blocks before this pass, show a part that the record does not have, or any event although it
+    /// has none. The histories of these markets are read again.
+    fn doubt_record(&mut self, logs: Vec<Log>) -> bool {
+        let markets = &self.reader.markets;
+        let mut found = FoundLogs { logs, ..FoundLogs::default() };
+        let found = extract(markets, &self.plan, &mut found, &self.ledger.before(markets));
+        let mut is_doubted = false;
+        for (index, entry) in self.ledger.entries.iter_mut().enumerate() {
+            let known = entry.settled_sums.as_ref().map(Sums::markets).unwrap_or_default();
+            let is_new = |moved: &Move| moved.asset.part().is_some_and(|part| !known.contains(&part));
+            let moves = found.moves.iter().filter(|moved| moved.market == index);
+            let events = found.events.iter().filter(|event| event.market == index);
+            let is_blank = entry.settled.first.is_none() && entry.settled_sums.as_ref().is_none_or(Sums::is_empty);
+            if moves.map(|moved| moved.amount).any(|moved| is_new(&moved)) || (is_blank && events.count() > 0) {
+                entry.unexplained = Some(Unexplained::LogsMissing);
+                is_doubted = true;
+            }
+        }
+        is_doubted
     }
 }
 

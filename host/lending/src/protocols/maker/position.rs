@@ -183,7 +183,9 @@ impl Holdings {
         };
         if !unknown.is_empty() {
             let accounts: Vec<_> = unknown.iter().map(|id| Address::from_word(*id)).collect();
-            let Some(proxies) = contracts.proxies(client, (&accounts, None), wallet, at).await? else { return Ok(None) };
+            let Some(proxies) = contracts.proxies(client, (&accounts, None), wallet, at).await? else {
+                return Ok(None);
+            };
             for (id, proxy) in unknown.iter().zip(proxies) {
                 found.owned.remove(id);
                 // A contract without vaults that is no proxy has no part in the history.

@@ -75,10 +75,8 @@ impl Contracts {
             built.iter().flat_map(of_built).collect(),
             strangers.iter().map(|of| (owner(of), Bounds::CONSTANT)).collect(),
         );
-        let (of_built, of_strangers) = tokio::try_join!(
-            client.shared_calls(of_built, at.hash),
-            client.stranger_calls(&of_strangers, at.hash)
-        )?;
+        let (of_built, of_strangers) =
+            tokio::try_join!(client.shared_calls(of_built, at.hash), client.stranger_calls(&of_strangers, at.hash))?;
         for (proxy, answers) in built.into_iter().zip(of_built.chunks(2)) {
             let said = returned::<ownerCall>(answers.first()).zip(returned::<authorityCall>(answers.get(1)));
             let Some((owner, authority)) = said else { return Ok(None) };
