@@ -350,14 +350,16 @@ contract EulerVault {
     }
 
     /// Lets a contract of rewards hear of each change of the shares: the flag of an account.
-    function enableBalanceForwarder() external throughConnector {
-        users[caller()].data |= 1 << 255;
-        emit BalanceForwarderStatus(caller(), true);
+    function enableBalanceForwarder() external {
+        address account = directCaller();
+        users[account].data |= 1 << 255;
+        emit BalanceForwarderStatus(account, true);
     }
 
-    function disableBalanceForwarder() external throughConnector {
-        users[caller()].data &= (1 << 255) - 1;
-        emit BalanceForwarderStatus(caller(), false);
+    function disableBalanceForwarder() external {
+        address account = directCaller();
+        users[account].data &= (1 << 255) - 1;
+        emit BalanceForwarderStatus(account, false);
     }
 
     function transfer(address to, uint256 amount) external throughConnector returns (bool) {
@@ -482,6 +484,10 @@ contract EulerVault {
 
     function caller() internal view returns (address account) {
         (account,) = evc.getCurrentOnBehalfOfAccount(address(0));
+    }
+
+    function directCaller() internal view returns (address) {
+        return msg.sender == address(evc) ? caller() : msg.sender;
     }
 
     function controlled() internal view returns (address account) {

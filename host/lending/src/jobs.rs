@@ -68,7 +68,9 @@ impl StoredHistory {
 
     /// What is known of each of the markets of `reader`.
     fn known(&self, reader: &Reader) -> impl Iterator<Item = KnownHistory> {
-        let has_others = reader.client.other_endpoints().is_some();
+        let others = reader.client.other_endpoints();
+        // Known to refuse wide ranges, it is not asked for a whole history.
+        let answers_all = others.as_ref().is_some_and(|others| others.log_ceiling() == u64::MAX);
         let has_index = reader.index.as_ref().is_some_and(|index| index.is_ready());
         reader.markets.iter().zip(&self.records).map(move |(market, record)| {
             let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
@@ -77,8 +79,8 @@ impl StoredHistory {
             let is_compared = self.indexed.as_ref().is_some_and(|indexed| indexed.is_checked);
             let by_index = has_index && is_compared && parts.peek().is_some();
             let confirmed = record.as_ref().map(|record| record.confirmed.is_some_and(|to| to >= record.through));
-            let check = match (has_others, by_index) {
-                (true, _) => SecondSource::Endpoint { is_expected: confirmed.unwrap_or(true) || by_index },
+            let check = match (others.is_some(), by_index) {
+                (true, _) => SecondSource::Endpoint { is_expected: confirmed.unwrap_or(answers_all) || by_index },
                 (false, true) => SecondSource::Index,
                 (false, false) => SecondSource::None,
             };

@@ -277,11 +277,13 @@ async fn position_in_parts(
 }
 
 impl MarketRead {
-    /// Whether traces are requested: also if only the logs of one endpoint may name the parts of the position.
+    /// Whether traces are requested: of a wallet without a history, or if only the logs of one endpoint may name the
+    /// parts of the position.
     fn is_traced(&self) -> bool {
-        let is_unchecked =
-            matches!(self.known.check, SecondSource::None | SecondSource::Endpoint { is_expected: false });
-        self.known.is_blank || (self.market.protocol.profile().names_its_parts && is_unchecked)
+        match (self.market.protocol.profile().names_its_parts, self.known.check) {
+            (true, check) => matches!(check, SecondSource::None | SecondSource::Endpoint { is_expected: false }),
+            (false, _) => self.known.is_blank,
+        }
     }
 
     /// Whether only the logs of one endpoint name the parts of the position, and the state does not show them.

@@ -16,10 +16,13 @@ use assay_tests::lenders::config::CHAIN;
 use assay_tests::lenders::morpho::Blue;
 use assay_tests::proxy::{Call, Proxy, Reply};
 
+use super::super::RUNTIME;
+use super::super::activity::uncached;
 use super::super::lies::first_of;
 use super::super::one_log;
 use super::super::wallets::counted;
 use super::{pool, position, read_after};
+use wallets::On;
 use world::{World, with};
 
 /// Wallets whose position is read and priced completely.
@@ -195,14 +198,57 @@ fn without_a_list_of_markets_one_endpoint_makes_no_history_complete() {
         });
         assert!(world.chain.head > 64);
         let other = Proxy::start(world.chain.url()).await;
-        for (proxies, coverage) in [(&[&node][..], Coverage::Partial), (&[&node, &other], Coverage::Complete)] {
-            let reader = world.reader().through(proxies).started().await;
+        use Coverage::{Complete, Partial};
+        // The list of markets shows the parts to the next read after the other endpoint refused to.
+        for (proxies, coverages) in [
+            (&[&node][..], [Partial, Partial]),
+            (&[&node, &other], [Complete, Complete]),
+            (&[&other, &node], [Partial, Complete]),
+        ] {
             for name in ["ada", "finn"] {
-                let read = reader.read(wallet(name)).await;
-                let told = pool(&read.chains[0], world.morpho.blue);
-                assert_eq!(told.coverage, coverage, "{name}");
-                let is_said = told.remark.as_ref().is_some_and(|remark| remark.contains("only one endpoint tells"));
-                assert_eq!(is_said, coverage == Coverage::Partial, "{name}: {:?}", told.remark);
+                let reader = world.reader().through(proxies).with(uncached).started().await;
+                for coverage in coverages {
+                    let read = reader.read(wallet(name)).await;
+                    let told = pool(&read.chains[0], world.morpho.blue);
+                    assert_eq!(told.coverage, coverage, "{name}: {:?}", told.remark);
+                    let is_said = told.remark.as_ref().is_some_and(|remark| remark.contains("only one endpoint tells"));
+                    assert_eq!(is_said, coverage == Partial, "{name}: {:?}", told.remark);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_market_used_after_a_read_is_asked_of_another_endpoint() {
+    RUNTIME.block_on(async {
+        let mut world = World::start().await.unwrap();
+        let (lying, honest) = (Proxy::start(world.chain.url()).await, Proxy::start(world.chain.url()).await);
+        let narrow = Proxy::start(world.chain.url()).await;
+        narrow.rule(|call| match call.span() {
+            Some((from, to)) if to > from => {
+                Reply::Error { code: -32600, message: "query exceeds max block range 1".to_owned() }
+            }
+            _ => Reply::Pass,
+        });
+        let reader = |other| world.reader().through(&[&lying, other]).with(uncached);
+        let (checked, unchecked) = (reader(&honest).started().await, reader(&narrow).started().await);
+        let (blue, late) = (world.morpho.blue, wallet("late"));
+        On(&mut world.chain, &world.morpho, &world.markets.dollars).supply("late", "late", 700).await.unwrap();
+        for reader in [&checked, &unchecked] {
+            reader.read(late).await;
+        }
+        lying.forget(first_of(Blue::SupplyCollateral::SIGNATURE_HASH, 3, late));
+        On(&mut world.chain, &world.morpho, &world.markets.ether).secure("late", "late", 900).await.unwrap();
+        for _ in 0..3 {
+            let (read, alone) = (checked.read(late).await, unchecked.read(late).await);
+            let told = pool(&read.chains[0], blue);
+            assert_eq!((told.coverage, told.counts.supply), (Coverage::Complete, Some(2)), "{:?}", told.remark);
+            let told = pool(&alone.chains[0], blue);
+            assert!(told.coverage < Coverage::Complete, "{told:?}");
+            // Settles what was read.
+            for _ in 0..40 {
+                world.chain.mine().await.unwrap();
             }
         }
     });

@@ -116,7 +116,9 @@ impl<'a> Reading<'a> {
         let (mut vaults, mut calls) = (BTreeMap::<_, VaultLogs<'a>>::new(), Vec::new());
         for log in logs {
             let place = (log.block_hash, log.transaction_hash);
-            if let Some(call) = called(log).filter(|call| accounts.has(call.account)) {
+            // Anybody can have the connector call a contract that is no vault for any account.
+            let is_of_vault = |call: &ConnectorCall| set.is_none_or(|set| set.contains(&call.vault));
+            if let Some(call) = called(log).filter(|call| accounts.has(call.account) && is_of_vault(call)) {
                 vaults.entry((place, call.vault)).or_default().calls.push(call);
                 if call.is_seizure(known) {
                     vaults.entry((place, call.caller)).or_default().seized.push((call.account, log));

@@ -23,7 +23,7 @@ pub(super) struct MorphoTerms {
     contract: Address,
     /// Receives shares as fees, for which no log names the owner.
     recipient: Address,
-    /// All markets, if they are known. With other endpoints, which are asked for the same logs, they are not needed.
+    /// All markets, if they are known.
     listed: Option<Listed>,
     /// Whether a later look-up may list them.
     is_unlisted_now: bool,
@@ -40,14 +40,9 @@ impl MorphoTerms {
             [Call::new(market.address, &ownerCall {}), Call::new(market.address, &feeRecipientCall {})]
         };
         let asked = markets.iter().flat_map(both).collect::<Vec<_>>();
-        let is_alone = client.other_endpoints().is_none();
         let listed = markets.iter().map(async |market| {
             let span = Span { from: market.from_block, to: at.number };
-            if is_alone && span.from <= span.to {
-                Listed::look_up(client, market.address, span).await
-            } else {
-                Ok(None)
-            }
+            if span.from <= span.to { Listed::look_up(client, market.address, span).await } else { Ok(None) }
         });
         let (answers, listed) = tokio::join!(client.calls(&asked, at.hash), join_all(listed));
         let answers = answers?;

@@ -42,7 +42,7 @@ pub(super) fn with(test: impl AsyncFnOnce(&World)) {
 }
 
 impl World {
-    async fn start() -> Result<Self, assay_tests::devnet::Error> {
+    pub(super) async fn start() -> Result<Self, assay_tests::devnet::Error> {
         let mut chain = Small::start(CHAIN).await?;
         let (native_feed, dollar) = (price_feed(&mut chain, ETHER_USD), price_feed(&mut chain, 1.0));
         let morpho = morpho::deploy(&mut chain, ETHER_USD).await?;
