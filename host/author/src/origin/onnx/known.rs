@@ -99,6 +99,10 @@ pub(crate) fn uninterpreted(node: &Operator) -> Option<String> {
             format!("it has the operator {} of the domain {domain:?}, which is not the one of ONNX", node.name)
         });
     };
+    // Its default, `MAX`, makes other numbers of probabilities.
+    if node.name == "Normalizer" && node.attributes.iter().all(|attribute| attribute.name != "norm") {
+        return Some("its operator Normalizer has no `norm`: export it with L1, or without the operator".to_owned());
+    }
     for attribute in &node.attributes {
         let found = attributes.iter().find(|(name, _)| *name == attribute.name);
         match found {

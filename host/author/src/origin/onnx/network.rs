@@ -194,7 +194,9 @@ impl<'a> NetworkReader<'a> {
             "BatchNormalization" => self.normalized(node),
             "Clip" => {
                 let (low, high) = (self.bound(node, 1, "min", f64::MIN)?, self.bound(node, 2, "max", f64::MAX)?);
-                Some(Symbol::Columns(bounded(columns(first?)?, low, high)?))
+                // Runtimes differ in what bounds in the wrong order mean.
+                let columns = columns(first?).filter(|_| low <= high)?;
+                Some(Symbol::Columns(bounded(columns, low, high)?))
             }
             "OneHotEncoder" => one_hot(node, first?),
             "Concat" => self.joined(node),

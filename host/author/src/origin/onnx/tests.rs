@@ -339,6 +339,9 @@ fn what_is_not_interpreted_is_refused_and_never_taken_for_a_default() {
         ("Flatten", vec![int("axes", 1)], "`axes`, which is not read"),
         ("Relu", vec![float("alpha", 0.1)], "`alpha`, which is not read"),
         ("Reshape", vec![], "the operator Reshape"),
+        ("Normalizer", vec![], "has no `norm`"),
+        ("Clip", vec![float("min", 2.0), float("max", 1.0)], "the operator Clip"),
+        ("Clip", vec![float("min", f32::NAN), float("max", 1.0)], "the operator Clip"),
         ("Cast", vec![int("to", 11)], "the operator Cast"),
     ] {
         let said = one(name, attributes).unwrap_err();
