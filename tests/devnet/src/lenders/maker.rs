@@ -58,6 +58,7 @@ sol! {
         event LogSetOwner(address indexed owner);
         function owner() external view returns (address owner);
         function setOwner(address owner) external;
+        function setAuthority(address authority) external;
         function execute(address target, bytes data) external;
     }
     interface Factory {

@@ -21,7 +21,7 @@ use assay_tests::proxy::{Call, Proxy, Reply};
 use super::super::lies::topic;
 use super::super::{PATIENCE, RUNTIME, one_log};
 use super::{pool, position, read_after};
-use wallets::{opened, whole};
+use wallets::{change_by, opened, whole};
 use world::{ETHER_USD, World, with};
 
 /// Wallets whose history is complete.
@@ -319,6 +319,64 @@ fn an_endpoint_that_shows_no_proxy_of_a_new_owner_makes_the_history_partial() {
             let told = pool(&read.chains[0], world.maker.vat);
             assert_eq!(told.coverage, Coverage::Partial, "{name}");
             assert!(told.remark.as_ref().unwrap().contains("over all contracts"), "{name}: {:?}", told.remark);
+        }
+    });
+}
+
+#[test]
+fn a_proxy_that_lets_others_use_it_makes_the_history_of_its_new_owner_partial() {
+    RUNTIME.block_on(async {
+        let world = World::of(async |chain: &mut Small, maker: &Maker| {
+            for (giver, guard) in [("giver", Address::ZERO), ("stranger", wallet("guard"))] {
+                let of_giver = opened(chain, maker, giver, maker.ether, (10, 2_000)).await?;
+                let proxy = maker.proxy(chain, wallet(giver)).await?;
+                if !guard.is_zero() {
+                    chain.call(wallet(giver), proxy, &Account::setAuthorityCall { authority: guard }).await?;
+                }
+                let heir = format!("heir of {giver}");
+                chain.call(wallet(giver), proxy, &Account::setOwnerCall { owner: wallet(&heir) }).await?;
+                change_by(chain, maker, (&heir, proxy), of_giver, (0, -300)).await?;
+            }
+            Ok(())
+        });
+        let world = world.await.unwrap();
+        let reader = world.reader().with(uncached).started().await;
+        for (heir, coverage) in [("heir of giver", Coverage::Complete), ("heir of stranger", Coverage::Partial)] {
+            reader.read(wallet(heir)).await;
+            let second = reader.read(wallet(heir)).await;
+            let told = pool(&second.chains[0], world.maker.vat);
+            assert_eq!(told.coverage, coverage, "{heir}: {:?}", told.remark);
+            let is_said = told.remark.as_ref().is_some_and(|remark| remark.contains("lets others use it"));
+            assert_eq!(is_said, coverage == Coverage::Partial, "{heir}: {:?}", told.remark);
+        }
+    });
+}
+
+/// The code that creates a contract which logs that `owner` is its new owner, and whose every call uses up all gas.
+fn endless(owner: Address) -> Vec<u8> {
+    let logs = [&[0x7f][..], owner.into_word().as_slice(), &[0x7f], Account::LogSetOwner::SIGNATURE_HASH.as_slice()];
+    // Two empty arguments and LOG2; then the code `JUMPDEST PUSH1 0 JUMP` is returned.
+    let returned = [0x5f, 0x5f, 0xa2, 0x63, 0x5b, 0x60, 0x00, 0x56, 0x5f, 0x52, 0x60, 4, 0x60, 28, 0xf3];
+    [logs.concat(), returned.to_vec()].concat()
+}
+
+#[test]
+fn contracts_of_strangers_that_name_a_wallet_as_their_owner_hide_nothing() {
+    RUNTIME.block_on(async {
+        let world = World::of(async |chain: &mut Small, maker: &Maker| {
+            opened(chain, maker, "ada", maker.ether, (10, 2_000)).await?;
+            for _ in 0..3 {
+                chain.create(endless(wallet("ada")), "a contract of a stranger");
+            }
+            chain.mine().await
+        });
+        let world = world.await.unwrap();
+        let reader = world.reader().with(uncached).started().await;
+        for _ in 0..2 {
+            let read = reader.read(wallet("ada")).await;
+            let told = pool(&read.chains[0], world.maker.vat);
+            assert_eq!(told.coverage, Coverage::Complete, "{:?}", told.remark);
+            world.compare("ada", &read.chains[0], world.chain.head).await;
         }
     });
 }
