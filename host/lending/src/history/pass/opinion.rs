@@ -85,9 +85,6 @@ impl Pass<'_> {
             });
             queries.iter_mut().for_each(|(_, query)| query.addresses.retain(|contract| naming.contains(contract)));
         }
-        if queries.is_empty() {
-            return Ok(());
-        }
         let span = Span { from, to: through };
         let (reader, mut questions) = (self.reader, Vec::new());
         for (index, query) in &queries {
@@ -98,20 +95,27 @@ impl Pass<'_> {
             self.reader.count_opinion(Opinion::Unanswered);
             return Ok(());
         }
-        let asked = questions.iter().map(|(other, query, part)| other.believed_logs(query, *part));
+        let asked = questions.iter().map(|(other, query, part)| async move {
+            match other.believed_logs(query, *part).await {
+                // Few endpoints answer queries over all contracts.
+                Err(_) if query.addresses.is_empty() => Ok(None),
+                answer => answer.map(Some),
+            }
+        });
         let Ok(answers) = try_join_all(asked).await else {
             self.reader.count_opinion(Opinion::Unanswered);
             return Ok(());
         };
+        let is_scoped = answers.iter().any(Option::is_none);
         // The other logs show the part, and its missing amount shows in the position.
         let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
         let is_new = |log: &Log| !is_known(log) && (is_whole || self.names_parts(log));
-        let logs: Vec<Log> = answers.into_iter().flatten().filter(is_new).collect();
-        let (recorded, mut logs): (Vec<Log>, Vec<Log>) =
-            logs.into_iter().partition(|log| log.block_number.is_some_and(|block| block < self.begun_at));
-        let is_contradicted = self.doubt_record(recorded) || !logs.is_empty();
+        let mut logs: Vec<Log> = answers.into_iter().flatten().flatten().filter(is_new).collect();
+        let is_record_doubted = self.doubt_records(logs.clone());
+        logs.retain(|log| log.block_number.is_none_or(|block| block >= self.begun_at));
+        let is_contradicted = is_record_doubted || !logs.is_empty();
         self.reader.count_opinion(if is_contradicted { Opinion::Contradicted } else { Opinion::Confirmed });
-        self.confirm(is_whole, through);
+        self.confirm(is_whole, is_scoped, through);
         if !is_whole {
             self.doubt_owners(&mut logs);
         }
@@ -129,19 +133,23 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Records that another endpoint was asked through block `through`.
-    fn confirm(&mut self, is_whole: bool, through: u64) {
-        for (market, entry) in self.reader.markets.iter().zip(&mut self.ledger.entries) {
-            if (is_whole || market.protocol.profile().names_its_parts) && !entry.left_out {
+    /// Records that another endpoint was asked through block `through`; if it `is_scoped`, only for logs of contracts
+    /// that the queries name.
+    fn confirm(&mut self, is_whole: bool, is_scoped: bool, through: u64) {
+        let markets = self.reader.markets.iter().zip(self.plan.hints.iter());
+        for ((market, hints), entry) in markets.zip(&mut self.ledger.entries) {
+            let is_asked = is_whole || market.protocol.profile().names_its_parts;
+            let is_answered = !is_scoped || !hints.iter().flatten().any(Hint::is_of_any);
+            if is_asked && is_answered && !entry.left_out {
                 entry.confirmed = entry.confirmed.max(Some(through));
             }
         }
         self.unconfirmed_from = self.ledger.unconfirmed_from(&self.reader.markets);
     }
 
-    /// Whether `logs`, of blocks before this pass, show a part that the record does not have, or any event although it
-    /// has none. The histories of these markets are read again.
-    fn doubt_record(&mut self, logs: Vec<Log>) -> bool {
+    /// Whether `logs` in the blocks of a record show a part that it does not have, or any event although it has none.
+    /// The histories of these markets are read again.
+    fn doubt_records(&mut self, logs: Vec<Log>) -> bool {
         let markets = &self.reader.markets;
         let mut found = FoundLogs { logs, ..FoundLogs::default() };
         let found = extract(markets, &self.plan, &mut found, &self.ledger.before(markets));
@@ -149,8 +157,8 @@ impl Pass<'_> {
         for (index, entry) in self.ledger.entries.iter_mut().enumerate() {
             let known = entry.settled_sums.as_ref().map(Sums::markets).unwrap_or_default();
             let is_new = |moved: &Move| moved.asset.part().is_some_and(|part| !known.contains(&part));
-            let moves = found.moves.iter().filter(|moved| moved.market == index);
-            let events = found.events.iter().filter(|event| event.market == index);
+            let moves = found.moves.iter().filter(|moved| moved.market == index && moved.block < entry.next);
+            let events = found.events.iter().filter(|event| event.market == index && event.block < entry.next);
             let is_blank = entry.settled.first.is_none() && entry.settled_sums.as_ref().is_none_or(Sums::is_empty);
             if moves.map(|moved| moved.amount).any(|moved| is_new(&moved)) || (is_blank && events.count() > 0) {
                 entry.unexplained = Some(Unexplained::LogsMissing);
