@@ -97,7 +97,8 @@ impl Past {
             let (class, usd) = worth.map_or((None, None), |(class, usd)| (Some(class), usd));
             LendingEvent { time: event.time, kind: event.kind, usd, class }
         };
-        let mut events: Vec<_> = self.events.iter().map(event).collect();
+        // The sort is stable: of one second, the last in the chain comes first.
+        let mut events: Vec<_> = self.events.iter().rev().map(event).collect();
         events.sort_by_key(|event| std::cmp::Reverse(event.time));
         let dollars = |kind, count| self.dollars(kind, count, |asset, amount| worth(asset, amount)?.1);
         let days = u32::try_from(self.days.len()).ok();
