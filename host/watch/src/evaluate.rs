@@ -13,6 +13,7 @@ use crate::{
     series::{Round, TriggerState, past},
     sweep::SweepReading,
     told::{EndedEvent, MovedEvent, TestEvent, UncheckedEvent},
+    trigger::Measure,
     watches::{Watch, WatchesInner},
 };
 use assay_access::Lapse;
@@ -111,7 +112,10 @@ impl WatchesInner {
         let (mut settled, mut unchecked) = (past.settled, past.unchecked);
         events.extend(past.retracted.iter().map(|(trigger, change)| told.of(trigger, change, Fields::new())));
         for (trigger, of_trigger) in record.triggers.iter().zip(&mut state.triggers) {
-            let readings = read.readings(record, (trigger, of_trigger), address);
+            let mut readings = read.readings(record, (trigger, of_trigger), address);
+            if let Some(found) = found.filter(|_| trigger.measure == Measure::Liquidation && read.is_of_chains()) {
+                self.locate(found, (of_trigger, &facts), &mut readings).await;
+            }
             let round = Round {
                 readings: &readings,
                 now: moment,
@@ -123,11 +127,7 @@ impl WatchesInner {
             let observed = of_trigger.observe(trigger, &round, &mut state.past, &mut state.next);
             settled.extend(observed.settled);
             unchecked.extend(observed.unchecked);
-            let mut changes = observed.changes;
-            if let Some(found) = found.filter(|_| read.is_of_chains()) {
-                self.locate(found, &mut changes).await;
-            }
-            for change in changes {
+            for change in observed.changes {
                 let evidence = match found {
                     Some(found) => self.evidence(record, trigger, &change, (found, read)).await?,
                     None => Fields::new(),

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     market::MarketName,
     measures::ScoreReading,
+    reading::{Reading, Readings, Sample},
     records::WatchRecord,
-    series::{Change, What},
+    series::{ChainFacts, Change, TriggerState, What},
     sweep::SweepReading,
     trigger::{Limit, Measure, Trigger},
     watches::WatchesInner,
@@ -105,30 +106,29 @@ impl WatchesInner {
         Ok(())
     }
 
-    /// Adds the blocks and transactions of liquidations to `changes`, if the logs of their market show as many.
-    pub(crate) async fn locate(&self, address: Address, changes: &mut [Change]) {
-        let mut located = Vec::new();
-        for change in changes.iter() {
-            let What::Liquidated { series, before, after, .. } = &change.what else { continue };
-            let Ok(market) = series.parse::<MarketName>() else { continue };
-            let block = |sample: &crate::reading::Sample| sample.blocks.first().map(|block| block.number);
-            let Some((from, to)) = block(before).zip(block(after)) else { continue };
-            if !located.contains(&(market, from, to)) && to.saturating_sub(from) <= MOST_BLOCKS {
-                located.push((market, from, to));
+    /// Adds the blocks and transactions to the liquidations in `readings` that are new to `state`, or that it reported
+    /// of orphaned blocks, if the logs of their market show as many.
+    pub(crate) async fn locate(
+        &self,
+        address: Address,
+        (state, chains): (&TriggerState, &ChainFacts),
+        readings: &mut Readings,
+    ) {
+        for (name, reading) in readings {
+            let (Reading::Read(sample), Some(series)) = (reading, state.series.get(name)) else { continue };
+            let Ok(market) = name.parse::<MarketName>() else { continue };
+            let (before, count) = series.compared(sample, chains);
+            let block = |sample: &Sample| sample.blocks.first().map(|block| block.number);
+            let Some((from, to)) = block(before).zip(block(sample)).filter(|_| count > 0) else { continue };
+            if to.saturating_sub(from) > MOST_BLOCKS {
+                continue;
             }
-        }
-        for (market, from, to) in located {
-            let name = market.to_string();
-            let of = changes.iter_mut().filter_map(|change| match &mut change.what {
-                What::Liquidated { series, liquidation: Some(found), .. } if *series == name => Some(found),
-                _ => None,
-            });
-            let of: Vec<_> = of.collect();
             let place = (market.chain, market.address);
             let logs = self.scoring.liquidations(place, address, (from.saturating_add(1), to)).await;
             // Another number of logs would leave open which one is which.
-            if let Some(logs) = logs.filter(|logs| logs.len() == of.len()) {
-                of.into_iter().zip(logs).for_each(|(found, log)| found.log = Some(log.into()));
+            if let Some(logs) = logs.filter(|logs| logs.len() == count) {
+                let newest = sample.liquidations.iter_mut().zip(logs.into_iter().rev());
+                newest.for_each(|(found, log)| found.log = Some(log.into()));
             }
         }
     }

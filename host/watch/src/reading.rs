@@ -40,6 +40,14 @@ pub struct Sample {
     pub liquidations: Vec<Liquidated>,
 }
 
+impl Sample {
+    /// The liquidation after the first `before` ones, if it is dated.
+    pub(crate) fn liquidation(&self, before: Option<f64>) -> Option<&Liquidated> {
+        let later = self.value.unwrap_or_default() - before.unwrap_or_default() - 1.0;
+        self.liquidations.get(later as usize).filter(|_| later >= 0.0)
+    }
+}
+
 /// A liquidation in the lending history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Liquidated {

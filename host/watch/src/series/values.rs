@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChainFacts, PastEvent, Teller, What};
 use crate::{
-    reading::Sample,
+    reading::{Liquidated, Sample},
     trigger::{Measure, Trigger, range_rank},
 };
 use assay_domain::{ReadBlock, Score};
@@ -37,6 +37,9 @@ pub(super) struct OpenEvent {
     fired: bool,
     stands: Option<f64>,
     left: Option<f64>,
+    /// The liquidation that it reported, if the history dates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    liquidation: Option<Liquidated>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +90,7 @@ impl Series {
         told: &mut Teller<'_>,
     ) {
         match trigger.measure {
-            Measure::Liquidation => self.uncount(name, sample, told),
+            Measure::Liquidation => self.recount(name, sample, chains, told),
             _ => self.reorganise(name, trigger, sample, chains, told),
         }
         if let Some(turn) = self.turn(trigger, sample) {
@@ -132,17 +135,33 @@ impl Series {
         *self = restored;
     }
 
-    /// Retracts liquidations that are not in the history any more.
-    fn uncount(&mut self, name: &str, sample: &Sample, told: &mut Teller<'_>) {
-        while self.stands > sample.value {
-            let Some(event) = self.open.pop() else {
-                self.stands = sample.value;
-                return;
-            };
+    /// Retracts liquidations that are not in the history any more. One of an orphaned block stands if the new chain
+    /// has the same one, in the same block and transaction.
+    fn recount(&mut self, name: &str, sample: &Sample, chains: &ChainFacts, told: &mut Teller<'_>) {
+        let is_gone = |event: &OpenEvent| {
+            let same = event.liquidation.is_some() && event.liquidation.as_ref() == sample.liquidation(event.stands);
+            event.stands >= sample.value || chains.has_orphan(&event.blocks) && !same
+        };
+        let first = self.open.iter().position(is_gone).unwrap_or(self.open.len());
+        let gone = self.open.split_off(first);
+        for event in self.open.iter_mut().filter(|event| chains.has_orphan(&event.blocks)) {
+            event.blocks.clone_from(&sample.blocks);
+        }
+        for event in gone.into_iter().rev() {
             let (seq, series, after) = (event.seq, name.to_owned(), Some(sample.clone()));
             told.tell(What::Retracted { seq, series, after });
-            self.stands = event.stands;
+            (self.last, self.stands) = (event.last, event.stands);
         }
+        if self.stands > sample.value {
+            self.stands = sample.value;
+        }
+    }
+
+    /// The last sample before the liquidations that `sample` may report or confirm, and their number.
+    pub(crate) fn compared(&self, sample: &Sample, chains: &ChainFacts) -> (&Sample, usize) {
+        let orphan = self.open.iter().find(|event| chains.has_orphan(&event.blocks));
+        let (last, stands) = orphan.map_or((&self.last, self.stands), |event| (&event.last, event.stands));
+        (last, (sample.value.unwrap_or_default() - stands.unwrap_or_default()) as usize)
     }
 
     fn turn(&self, trigger: &Trigger, sample: &Sample) -> Option<Turn> {
@@ -195,8 +214,8 @@ impl Series {
         let (series, before, after) = (name.to_owned(), self.last.clone(), sample.clone());
         if let Turn::Liquidated(count) = turn {
             // The oldest first.
-            for newer in (0..count).rev() {
-                let liquidation = usize::try_from(newer).ok().and_then(|at| sample.liquidations.get(at)).cloned();
+            for _ in 0..count {
+                let liquidation = sample.liquidation(self.stands).cloned();
                 let (series, before, after) = (series.clone(), before.clone(), after.clone());
                 let seq = told.tell(What::Liquidated { series, before, after, liquidation });
                 self.keep(seq, sample, told);
@@ -227,6 +246,7 @@ impl Series {
             told.unchecked.push(self.open.remove(0).seq);
         }
         let Self { last, fired, stands, left, .. } = self.clone();
-        self.open.push(OpenEvent { seq, blocks: sample.blocks.clone(), last, fired, stands, left });
+        let liquidation = sample.liquidation(stands).cloned();
+        self.open.push(OpenEvent { seq, blocks: sample.blocks.clone(), last, fired, stands, left, liquidation });
     }
 }

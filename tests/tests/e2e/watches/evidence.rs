@@ -93,6 +93,34 @@ fn a_liquidation_has_its_block_and_its_transaction() {
 }
 
 #[test]
+fn a_liquidation_in_another_block_after_a_reorganisation_is_retracted_and_reported_from_there() {
+    run(async {
+        let mut market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let watch = watch(&api, json!({ "when": [{ "measure": "liquidation" }] })).await;
+        seen(&api, &watch, |watch| watch["when"][0]["values"][0]["value"] == 0).await;
+        market.price(900).await;
+        let rpc = market.chain.rpc.clone();
+        let before: Value = rpc.request("evm_snapshot", json!([])).await.expect("a snapshot");
+        let absorb = Comet::absorbCall { account: wallet("ada") };
+        market.chain.call(wallet(DEPLOYER), market.comet, &absorb).await.expect("ada is liquidated");
+        let first = told(&api, &watch, 1).await.remove(0);
+        let _: Value = rpc.request("evm_revert", json!([before])).await.expect("the chain goes back");
+        // Less is owed in the other chain, and as many liquidations happen there.
+        repay(&mut market, 10).await;
+        market.chain.call(wallet("ada"), market.comet, &absorb).await.expect("ada is liquidated");
+        let _: Value = rpc.request("anvil_mine", json!(["0x2", "0x1"])).await.expect("more blocks");
+        let events = told(&api, &watch, 3).await;
+        assert_eq!(kinds(&events), ["watch.liquidated", "watch.retracted", "watch.liquidated"]);
+        assert_eq!(events[1]["data"]["retracts"], first["data"]["id"]);
+        let (old, new) = (&first["data"]["liquidation"], &events[2]["data"]["liquidation"]);
+        assert!(new["transaction_hash"].is_string() && new["transaction_hash"] != old["transaction_hash"], "{new}");
+        assert_ne!(new["block"]["hash"], old["block"]["hash"]);
+    });
+}
+
+#[test]
 fn an_event_of_a_score_has_its_reasons_its_changes_and_its_statement() {
     run(async {
         let market = Market::start().await;
