@@ -5,7 +5,7 @@ use chrono::Utc;
 
 use crate::{
     records::{self, AskedRecord, DeliveryRecord, Stopped, WatchRecord, receiver},
-    schedule::{CONSENT_OF_OWNER, Outcome},
+    schedule::Outcome,
     sender::Tried,
     watches::{Watch, WatchesInner},
 };
@@ -63,8 +63,14 @@ impl WatchesInner {
         if !delivery.confirmed {
             let done = match self.has_consent(record, url).await {
                 true => Done::Agreed,
-                false if self.is_refused(record, url).await? => Done::Tried(Tried::not_asked(), None),
-                false => Done::Tried(self.ask(record, url).await, None),
+                false if !self.count_question(lease, record, url).await? => Done::Tried(Tried::not_asked(), None),
+                false => {
+                    let tried = self.ask(record, url).await;
+                    if tried.outcome == Outcome::Taken {
+                        self.give_question_back(lease, record, url).await?;
+                    }
+                    Done::Tried(tried, None)
+                }
             };
             return self.write(lease, &watch, done).await.map(Delivered::Tried);
         }
@@ -80,11 +86,41 @@ impl WatchesInner {
         self.write(lease, &watch, done).await.map(Delivered::Tried)
     }
 
-    /// Whether the receiver was asked for its consent in vain as often as an owner may have it asked in a day. Neither
-    /// more watches nor changes of them make it more, and neither do more payments.
-    async fn is_refused(&self, watch: &WatchRecord, url: &str) -> Result<bool, StoreError> {
-        let Some(key) = watch.asked(url) else { return Ok(true) };
-        Ok(self.store.get(&key).await?.is_some_and(|asked| asked.count >= CONSENT_OF_OWNER))
+    /// Counts a question of consent before it is asked. False if the owner may have no more asked in this day. Neither
+    /// more watches nor changes of them make it more, also during a question, and neither do more payments.
+    async fn count_question(&self, lease: &Lease, watch: &WatchRecord, url: &str) -> Result<bool, StoreError> {
+        let Some(counts) = watch.asked(url) else { return Ok(false) };
+        for _ in 0..TRIES {
+            let mut batch = Batch::new().if_leased(lease);
+            for (key, most) in &counts {
+                let known = self.store.read(key).await?;
+                if known.value.as_ref().is_some_and(|asked| asked.count >= *most) {
+                    return Ok(false);
+                }
+                let (count, keep) = AskedRecord::after(known.value, Utc::now());
+                batch = batch.if_unchanged(key, known.revision).put_expiring(key, &count, keep)?;
+            }
+            if self.store.commit(batch).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The receiver has agreed, so the question does not count.
+    async fn give_question_back(&self, lease: &Lease, watch: &WatchRecord, url: &str) -> Result<(), StoreError> {
+        for (key, _) in watch.asked(url).into_iter().flatten() {
+            for _ in 0..TRIES {
+                let known = self.store.read(&key).await?;
+                let Some(asked) = known.value else { break };
+                let (count, keep) = asked.given_back(Utc::now());
+                let batch = Batch::new().if_leased(lease).if_unchanged(&key, known.revision);
+                if self.store.commit(batch.put_expiring(&key, &count, keep)?).await? {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Stores what was done for `watch`, unless it has another receiver since, or is gone.
@@ -106,18 +142,10 @@ impl WatchesInner {
             match &done {
                 Done::Agreed => delivery.confirmed = true,
                 Done::Replayed(over) => delivery.replay = delivery.replay.filter(|replay| replay != over),
-                Done::Tried(tried @ Tried { attempt, outcome }, replay) => {
-                    let url = watch.record.url.as_deref().filter(|_| attempt.seq.is_none() && !tried.is_not_asked());
-                    let asked = url.and_then(|url| Some((receiver(url)?, watch.record.asked(url)?)));
-                    match (outcome, asked) {
-                        (_, None) => {}
-                        (Outcome::Taken, Some((receiver, _))) => {
-                            batch = batch.put(&records::consent(&watch.record.owner, &receiver), &now)?;
-                        }
-                        (Outcome::Gone | Outcome::Failed(_), Some((_, asked))) => {
-                            let (count, keep) = AskedRecord::after(self.store.get(&asked).await?, now);
-                            batch = batch.put_expiring(&asked, &count, keep)?;
-                        }
+                Done::Tried(Tried { attempt, outcome }, replay) => {
+                    let agreed = attempt.seq.is_none() && *outcome == Outcome::Taken;
+                    if let Some(receiver) = watch.record.url.as_deref().filter(|_| agreed).and_then(receiver) {
+                        batch = batch.put(&records::consent(&watch.record.owner, &receiver), &now)?;
                     }
                     delivery.tried((attempt.clone(), *replay), *outcome, (now, dice));
                 }

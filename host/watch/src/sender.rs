@@ -32,17 +32,14 @@ pub(crate) struct Tried {
 }
 
 /// The outcome if a receiver is not asked again.
-const NOT_ASKED: &str = "not asked again: the receiver did not agree 20 times within a day";
+const NOT_ASKED: &str =
+    "not asked again: within a day the receiver did not agree 20 times, or those of all your watches 100 times";
 
 impl Tried {
     /// The receiver did not agree too often to be asked now.
     pub(crate) fn not_asked() -> Self {
         let outcome = Outcome::Failed(None);
         Self { attempt: attempt(None, Utc::now(), Instant::now(), outcome, NOT_ASKED.to_owned()), outcome }
-    }
-
-    pub(crate) fn is_not_asked(&self) -> bool {
-        self.attempt.outcome == NOT_ASKED
     }
 }
 

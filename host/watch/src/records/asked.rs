@@ -8,6 +8,7 @@ use url::Url;
 use uuid::Uuid;
 
 use super::WatchRecord;
+use crate::schedule::{CONSENT_OF_HOST, CONSENT_OF_OWNER};
 use assay_domain::Time;
 use assay_store::{Family, Key};
 
@@ -29,14 +30,15 @@ impl WatchRecord {
         if self.paid_until.is_some() { &self.by } else { &self.owner }
     }
 
-    /// How often the receiver at `url` was asked for its consent in vain, kept for [`ASKED_FOR`] after the first time:
-    /// for a key, by host and port; for all payers without a key together, by host.
-    pub(crate) fn asked(&self, url: &str) -> Option<Key<AskedRecord>> {
-        let asked = match self.paid_until {
-            None => receiver(url)?,
-            Some(_) => Url::parse(url).ok()?.host_str()?.to_owned(),
-        };
-        Some(Family::new("watch-asked/").key(hex::encode(Sha256::digest(format!("{}\n{asked}", self.lane())))))
+    /// The counts of questions of consent that were not agreed to, with their limits: those to the host of `url`, for a
+    /// key or for all payers without a key together, and those of the owner to all hosts. Each is kept for
+    /// [`ASKED_FOR`] after the first question.
+    pub(crate) fn asked(&self, url: &str) -> Option<[(Key<AskedRecord>, u32); 2]> {
+        let url = Url::parse(url).ok()?;
+        let host = url.host_str()?.trim_end_matches('.');
+        let key = |of: String| Family::new("watch-asked/").key(hex::encode(Sha256::digest(of)));
+        let all = key(format!("{}\n", self.owner));
+        Some([(key(format!("{}\n{host}", self.lane())), CONSENT_OF_HOST), (all, CONSENT_OF_OWNER)])
     }
 }
 
@@ -54,9 +56,19 @@ impl AskedRecord {
     /// One more than `known` at `now`, and the time for which it is kept.
     pub(crate) fn after(known: Option<Self>, now: Time) -> (Self, Duration) {
         let known = known.unwrap_or(Self { count: 0, since: now });
-        let passed = (now - known.since).to_std().unwrap_or_default();
-        let rest = ASKED_FOR.saturating_sub(passed).max(Duration::from_secs(1));
-        (Self { count: known.count.saturating_add(1), since: known.since }, rest)
+        let rest = known.rest(now);
+        (Self { count: known.count.saturating_add(1), ..known }, rest)
+    }
+
+    /// One less, and the time for which it is kept.
+    pub(crate) fn given_back(self, now: Time) -> (Self, Duration) {
+        let rest = self.rest(now);
+        (Self { count: self.count.saturating_sub(1), ..self }, rest)
+    }
+
+    fn rest(&self, now: Time) -> Duration {
+        let passed = (now - self.since).to_std().unwrap_or_default();
+        ASKED_FOR.saturating_sub(passed).max(Duration::from_secs(1))
     }
 }
 
@@ -67,7 +79,7 @@ mod tests {
     use assay_domain::time_from_unix;
 
     #[test]
-    fn all_payers_without_a_key_share_the_questions_to_a_host_and_no_key_does() {
+    fn questions_are_counted_for_a_host_and_for_an_owner_and_all_payers_share_those_to_a_host() {
         let record = |owner: &str, paid: bool| {
             let new = NewWatch {
                 owner: owner.into(),
@@ -84,7 +96,8 @@ mod tests {
             };
             WatchRecord { paid_until: paid.then(|| time_from_unix(9)), ..new.record().unwrap() }
         };
-        let asked = |record: &WatchRecord, url: &str| format!("{:?}", record.asked(url).unwrap());
+        let counts = |record: &WatchRecord, url: &str| record.asked(url).unwrap().map(|(key, _)| format!("{key:?}"));
+        let asked = |record: &WatchRecord, url: &str| counts(record, url)[0].clone();
         let (one, other) = (record("x402:1", true), record("x402:2", true));
         let of_host = asked(&one, "https://victim.example/a");
         for url in ["https://victim.example/b?c", "https://victim.example:8443/", "https://VICTIM.example/"] {
@@ -93,7 +106,12 @@ mod tests {
         assert_ne!(asked(&other, "https://lender.example/"), of_host);
         let (desk, key) = (record("desk", false), record("key", false));
         assert_ne!(asked(&desk, "https://victim.example/"), asked(&key, "https://victim.example/"));
-        assert_ne!(asked(&desk, "https://victim.example/"), asked(&desk, "https://victim.example:8443/"));
+        for url in ["https://victim.example:8443/", "https://victim.example./", "https://victim.example.:8443/a"] {
+            assert_eq!(asked(&desk, "https://victim.example/"), asked(&desk, url), "{url}");
+        }
+        let all = |record: &WatchRecord, url: &str| counts(record, url)[1].clone();
+        assert_eq!(all(&desk, "https://a.victim.example/"), all(&desk, "https://b.victim.example/"));
+        assert_ne!(all(&one, "https://victim.example/"), all(&other, "https://victim.example/"));
         assert!(desk.asked("nothing").is_none());
     }
 
@@ -104,6 +122,8 @@ mod tests {
         assert_eq!((first.count, keep), (1, ASKED_FOR));
         let (second, keep) = AskedRecord::after(Some(first), at(3_600));
         assert_eq!((second.count, second.since, keep.as_secs()), (2, at(0), 82_800));
+        let (back, keep) = second.clone().given_back(at(7_200));
+        assert_eq!((back.count, back.since, keep.as_secs()), (1, at(0), 79_200));
         assert_eq!(AskedRecord::after(Some(second), at(1_000_000)).1.as_secs(), 1);
     }
 }

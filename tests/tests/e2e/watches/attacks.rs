@@ -117,6 +117,27 @@ fn a_victim_is_asked_twenty_times_a_day_at_most_whatever_a_key_does() {
 }
 
 #[test]
+fn a_question_counts_although_the_url_changes_while_it_is_asked() {
+    run(async {
+        let market = Market::start().await;
+        let victim = Receiver::start(Consent::Never).await;
+        let service = Service::start(&config(&market, &[&victim], ""));
+        let attacker = service.with_key(ATTACKER);
+        let watch = watch(&attacker, json!({ "url": victim.url })).await;
+        for at in 0..150 {
+            let change = json!({ "url": format!("{}?{at}", victim.url) });
+            answer(attacker.request(Method::PATCH, &path(&watch)).json(&change)).await.ok();
+        }
+        let mut last = 0;
+        while last != victim.requests().len() {
+            last = victim.requests().len();
+            tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        }
+        assert!(last > 0 && last <= 40, "each of 20 questions is an OPTIONS and a POST: {last}");
+    });
+}
+
+#[test]
 fn slow_receivers_of_one_key_keep_no_other_key_from_its_events() {
     run(async {
         let market = Market::start().await;
