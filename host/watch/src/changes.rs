@@ -133,8 +133,11 @@ impl Watches {
                 if let Some(url) = change.url.clone().filter(|url| *url != old.url) {
                     (record.url, delivery.confirmed) = (url, false);
                     record.course.receivers += 1;
-                    // A new receiver begins with the next event.
-                    (delivery.through, delivery.replay) = (found.state.next.saturating_sub(1), None);
+                    // Events that were not delivered go to the new receiver; after none, it begins with the next.
+                    if old.url.is_none() {
+                        record.course.beginnings += 1;
+                        delivery.begin(found.state.next);
+                    }
                 }
                 // The delivery of a watch in a group follows the course of the group.
                 delivery.course = if record.group().is_some() { delivery.course } else { record.course };

@@ -92,10 +92,10 @@ impl WatchesInner {
             let known = self.store.read(&key).await?;
             let mut delivery = known.value.unwrap_or_default();
             if delivery.course != watch.record.course {
-                if delivery.course.receivers != watch.record.course.receivers {
-                    // A new receiver must agree, and begins with the next event.
-                    delivery.confirmed = false;
-                    (delivery.through, delivery.replay) = (watch.state.next.saturating_sub(1), None);
+                // A new receiver must agree.
+                delivery.confirmed &= delivery.course.receivers == watch.record.course.receivers;
+                if delivery.course.beginnings != watch.record.course.beginnings {
+                    delivery.begin(watch.state.next);
                 }
                 delivery.resume();
                 delivery.course = watch.record.course;

@@ -87,6 +87,11 @@ impl DeliveryRecord {
         self.latest.drain(..more);
     }
 
+    /// Begins with the event `next`, because there was no receiver for those before it.
+    pub(crate) fn begin(&mut self, next: u64) {
+        (self.through, self.replay) = (next.saturating_sub(1), None);
+    }
+
     /// Resumes a stopped delivery at once, and begins its schedule anew.
     pub(crate) fn resume(&mut self) {
         (self.stopped, self.attempts, self.next_at) = (None, 0, None);

@@ -66,6 +66,14 @@ pub(crate) enum Role {
 pub(crate) struct Course {
     pub receivers: u32,
     pub resumptions: u32,
+    /// Changes of `url` from none to one, after which delivery begins with the next event.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub beginnings: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Role {

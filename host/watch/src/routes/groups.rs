@@ -62,7 +62,8 @@ pub(crate) struct ChangeGroupBody {
     /// Replaces all entries, whose states begin anew.
     when: Option<Vec<NewTrigger>>,
     every_s: Option<u64>,
-    /// Another receiver, which must agree and begins with the next events; null removes it.
+    /// Another receiver, which must agree and gets the events that were not delivered; null removes it. A receiver
+    /// where there was none begins with the next events.
     url: Option<String>,
     /// Each further 30 days begun of each watch cost units.
     #[schema(format = DateTime)]

@@ -32,7 +32,8 @@ pub(crate) struct ChangeBody {
     /// Replaces all entries, whose states begin anew.
     when: Option<Vec<NewTrigger>>,
     every_s: Option<u64>,
-    /// Another receiver, which must agree and begins with the next event; null removes it.
+    /// Another receiver, which must agree and gets the events that were not delivered; null removes it. A receiver
+    /// where there was none begins with the next event.
     url: Option<String>,
     /// Each further 30 days begun cost units.
     #[schema(format = DateTime)]

@@ -104,6 +104,38 @@ fn a_receiver_that_is_gone_ends_it_until_its_owner_resumes() {
 }
 
 #[test]
+fn events_that_were_not_delivered_follow_a_new_url() {
+    run(async {
+        let market = Market::start().await;
+        let (wrong, right) = (Receiver::start(Consent::Allows).await, Receiver::start(Consent::Returns).await);
+        let service = Service::start(&market.config(market.chain.url(), &allowing(&[&wrong, &right])));
+        let api = service.keyed();
+        let patch = async |watch: &Value, change: Value| {
+            assay_tests::service::answer(api.request(Method::PATCH, &path(watch)).json(&change)).await.ok()
+        };
+        wrong.answer([Manner::Status(500)]);
+        let watch = watch(&api, json!({ "url": wrong.url })).await;
+        for _ in 0..3 {
+            assert_eq!(api.post(&format!("{}/test", path(&watch)), &json!({})).await.status, 202);
+        }
+        told(&api, &watch, 3).await;
+        wrong.received(1).await;
+        let changed = patch(&watch, json!({ "url": right.url })).await;
+        assert_eq!(changed["watch"]["delivery"]["delivered_through"], 0);
+        right.received(3).await;
+        assert_eq!((seqs(&wrong), seqs(&right)), (vec![1], vec![1, 2, 3]));
+        // A receiver after none begins with the next event.
+        patch(&watch, json!({ "url": null })).await;
+        api.post(&format!("{}/test", path(&watch)), &json!({})).await;
+        told(&api, &watch, 4).await;
+        patch(&watch, json!({ "url": right.url })).await;
+        api.post(&format!("{}/test", path(&watch)), &json!({})).await;
+        right.received(4).await;
+        assert_eq!(seqs(&right), [1, 2, 3, 5]);
+    });
+}
+
+#[test]
 fn nobody_gets_deliveries_that_he_has_not_agreed_to() {
     run(async {
         let market = Market::start().await;
