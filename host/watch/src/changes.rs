@@ -38,6 +38,24 @@ pub(crate) struct WatchChange {
     pub label: Option<Option<String>>,
 }
 
+/// What the price of another end was computed from. The change is refused once that is different.
+#[derive(Debug)]
+pub(crate) struct Priced {
+    pub until: Time,
+    /// Of the number of watches in the group.
+    pub members: Revision,
+}
+
+impl Priced {
+    /// Lets `batch` be refused once the group of this price has other watches.
+    fn guard(&self, batch: Batch, found: &Watch) -> Result<Batch, WatchError> {
+        if self.until != found.stored.until {
+            return Err(WatchError::Contended);
+        }
+        Ok(batch.if_unchanged(&records::member_count(found.stored.id), self.members.clone()))
+    }
+}
+
 impl WatchChange {
     /// Whether it changes what a watch in a group has from its group.
     fn is_of_group(&self) -> bool {
@@ -68,6 +86,18 @@ pub(crate) fn forget(batch: Batch, record: &WatchRecord) -> Batch {
 }
 
 impl WatchRecord {
+    /// Changes the end. The watch of a key keeps what it has paid for.
+    fn end(&mut self, until: Time) {
+        let bought = self.bought();
+        self.until = until;
+        self.bought_until = Some(bought).filter(|bought| self.role == Role::Single && *bought > until);
+    }
+
+    /// The end that the key has paid for.
+    pub(crate) fn bought(&self) -> Time {
+        self.bought_until.unwrap_or(self.until)
+    }
+
     /// Replaces the secret. Each of those before it signs for [`OVERLAP`] after its own replacement.
     fn rotate(&mut self, new: WebhookSecret, now: Time) -> Result<(), WatchError> {
         self.replaced.retain(|(_, until)| *until > now);
@@ -99,8 +129,13 @@ impl Watch {
 
 impl Watches {
     /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn change(&self, owner: &str, id: Uuid, change: WatchChange) -> Result<Watch, WatchError> {
+    /// [`WatchError`]; [`WatchError::Contended`] also if `priced` is not true any more.
+    pub(crate) async fn change(
+        &self,
+        (owner, id): (&str, Uuid),
+        change: &WatchChange,
+        priced: Option<&Priced>,
+    ) -> Result<Watch, WatchError> {
         for _ in 0..TRIES {
             let found = self.find(owner, id).await?;
             if found.state.ended_at.is_some() {
@@ -112,11 +147,14 @@ impl Watches {
             let (old, mut delivery, now) = (found.stored.clone(), found.delivery.clone(), Utc::now());
             let mut record = old.clone();
             let mut batch = found.unless_changed(Batch::new())?;
+            if let Some(priced) = priced {
+                batch = priced.guard(batch, &found)?;
+            }
             if let Some(triggers) = change.triggers.clone().filter(|triggers| *triggers != old.triggers) {
                 (record.triggers, record.generation) = (triggers, old.generation + 1);
             }
             record.every = change.every.unwrap_or(old.every);
-            record.until = change.until.unwrap_or(old.until);
+            record.end(change.until.unwrap_or(old.until));
             record.paused = change.paused.unwrap_or(old.paused);
             if let Some(label) = change.label.clone() {
                 record.label = label;

@@ -151,6 +151,7 @@ impl NewWatch {
             created_at: Utc::now(),
             until,
             paid_until: None,
+            bought_until: None,
             role,
             label,
             course: Course::default(),

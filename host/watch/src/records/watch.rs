@@ -38,6 +38,9 @@ pub(crate) struct WatchRecord {
     /// The end of the terms that a payment without a key has bought; absent for the watch of a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_until: Option<Time>,
+    /// The end that the key has paid for, if `until` is now an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bought_until: Option<Time>,
     #[serde(default, skip_serializing_if = "Role::is_single")]
     pub role: Role,
     /// The owner's own words for the wallet.

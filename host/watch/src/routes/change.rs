@@ -2,44 +2,67 @@
 
 use super::{WatchRoutes, holder::Holder, parameters};
 use crate::{
-    changes::WatchChange,
+    changes::{Priced, WatchChange},
+    records,
     watches::{Watch, WatchError},
 };
 use assay_http::ApiError;
+
+/// Attempts if what the price depends on changes at the same time.
+const TRIES: usize = 4;
 
 /// Changes `before` for the price of the terms that this adds, and returns it with its secret, if that is new.
 pub(super) async fn make(
     state: &WatchRoutes,
     holder: &Holder,
-    before: &Watch,
+    mut before: Watch,
     change: WatchChange,
 ) -> Result<(Watch, Option<String>), ApiError> {
-    let (watches, id, rotates) = (&state.watches, before.record.id, change.rotates_secret);
+    let (watches, id) = (&state.watches, before.record.id);
     if let Some(paid) = before.record.paid_until.filter(|paid| change.until.is_some_and(|until| until > *paid)) {
         return Err(WatchError::PaidUntil(paid).into());
     }
-    let changed = match holder {
-        Holder::Payer { owner } => watches.change(owner, id, change).await?,
-        Holder::Key(caller) => {
-            let terms = further_terms(state, before, &change).await?;
-            parameters::paid(caller, terms, watches.change(caller.owner(), id, change)).await?
+    for _ in 0..TRIES {
+        let changed = match holder {
+            Holder::Payer { owner } => watches.change((owner, id), &change, None).await,
+            Holder::Key(caller) => {
+                let (terms, priced) = further_terms(state, &before, &change).await?;
+                let work = watches.change((caller.owner(), id), &change, priced.as_ref());
+                parameters::paid(caller, terms, work).await?
+            }
+        };
+        if matches!(changed, Err(WatchError::Contended)) {
+            before = watches.find(holder.owner(), id).await?;
+            continue;
         }
-    };
-    watches.begun(id).await?;
-    let secret = rotates.then(|| changed.record.secret.expose().to_owned());
-    Ok((changed, secret))
+        let changed = changed?;
+        watches.begun(id).await?;
+        let secret = change.rotates_secret.then(|| changed.record.secret.expose().to_owned());
+        return Ok((changed, secret));
+    }
+    Err(WatchError::Contended.into())
 }
 
-/// The terms that `change` adds to a watch, or to all watches of a group.
-async fn further_terms(state: &WatchRoutes, before: &Watch, change: &WatchChange) -> Result<usize, ApiError> {
-    let Some(until) = change.until.filter(|until| *until > before.record.until) else { return Ok(0) };
+/// The terms that `change` adds to a watch, or to all watches of a group, and what they were computed from, if it
+/// changes the end.
+async fn further_terms(
+    state: &WatchRoutes,
+    before: &Watch,
+    change: &WatchChange,
+) -> Result<(usize, Option<Priced>), ApiError> {
+    let record = &before.record;
+    let Some(until) = change.until else { return Ok((0, None)) };
     let further = |watch: &Watch| {
-        let (begun, paid) = (watch.record.created_at, watch.record.until);
+        let (begun, paid) = (watch.record.created_at, watch.record.bought());
         parameters::terms(until - begun).saturating_sub(parameters::terms(paid - begun))
     };
-    if !before.record.is_group() {
-        return Ok(further(before));
-    }
-    let members = state.watches.0.members(before.record.id).await.map_err(ApiError::store)?;
-    Ok(members.iter().map(further).sum())
+    // Read before the members: a later one changes it.
+    let inner = &state.watches.0;
+    let members = inner.store.read(&records::member_count(record.id)).await.map_err(ApiError::store)?.revision;
+    let terms = match record.is_group() {
+        _ if until <= record.until => 0,
+        true => inner.members(record.id).await.map_err(ApiError::store)?.iter().map(further).sum(),
+        false => further(before),
+    };
+    Ok((terms, Some(Priced { until: record.until, members })))
 }

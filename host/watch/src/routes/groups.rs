@@ -170,7 +170,7 @@ pub(crate) async fn change(
     let change = parameters::change(&mut body, watches);
     body.finish()?;
     let before = watches.group(caller.owner(), id).await?;
-    let (group, secret) = make(&state, &Holder::Key(caller), &before, change).await?;
+    let (group, secret) = make(&state, &Holder::Key(caller), before, change).await?;
     Ok(fresh::once(Json(NewGroupBody { secret, group: shown(&state, &group).await? })))
 }
 

@@ -101,7 +101,7 @@ pub(crate) async fn change(
     let change = WatchChange { label, ..parameters::change(&mut body, watches) };
     body.finish()?;
     let before = watches.watch(holder.owner(), id).await?;
-    let (watch, secret) = make(&state, &holder, &before, change).await?;
+    let (watch, secret) = make(&state, &holder, before, change).await?;
     let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok(fresh::once(Json(body)))
 }

@@ -188,18 +188,18 @@ pub(crate) fn terms(time: TimeDelta) -> usize {
 /// Runs `work` for the price of so many terms. A refusal costs nothing.
 ///
 /// # Errors
-/// 429 if too few units are left; otherwise the error of `work`.
+/// 429 if too few units are left.
 pub(crate) async fn paid(
     caller: &Caller,
     terms: usize,
     work: impl Future<Output = Result<Watch, WatchError>>,
-) -> Result<Watch, ApiError> {
-    let done = caller.pay_each_if(terms, async {
+) -> Result<Result<Watch, WatchError>, ApiError> {
+    let work = async {
         let done = work.await;
         let is_paid = done.is_ok();
         Ok((done, is_paid))
-    });
-    Ok(done.await??)
+    };
+    caller.pay_each_if(terms, work).await
 }
 
 pub(crate) fn now() -> Time {

@@ -80,6 +80,36 @@ fn a_request_that_cannot_be_meant_is_422_with_each_field() {
             assert!(answer.text.contains(part), "{body}: {}", answer.text);
         }
         assert_eq!(api.get("/api/v2/watches/nothing").await.status, 404);
+        // Null is absent, except for `url` and `label`.
+        let watch = watch(&api, json!({ "url": "https://lender.example/" })).await;
+        let patch = async |change: Value| {
+            assay_tests::service::answer(api.request(Method::PATCH, &path(&watch)).json(&change)).await
+        };
+        assert_eq!(patch(json!({ "paused": true })).await.ok()["watch"]["state"], "paused");
+        let nulls = json!({ "paused": null, "when": null, "every_s": null, "until": null, "rotate_secret": null });
+        assert_eq!(patch(nulls).await.ok()["watch"]["state"], "paused");
+        assert!(patch(json!({ "url": "" })).await.expect(422).to_string().contains("null for none"));
+        assert_eq!(api.get(&path(&watch)).await.ok()["delivery"]["url"], "https://lender.example/");
+        assert!(patch(json!({ "url": null })).await.ok()["watch"]["delivery"].is_null());
+        let replay = api.post(&format!("{}/replay", path(&watch)), &json!({ "from": 1 })).await.expect(409);
+        assert_eq!(replay["code"], "no_receiver");
+    });
+}
+
+#[test]
+fn an_end_that_was_paid_for_is_paid_once() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), &keys()));
+        let metered = service.with_key(METERED);
+        let watch = watch(&metered, json!({ "until": in_days(89) })).await;
+        let end = async |days: i64| {
+            let change = json!({ "until": in_days(days) });
+            assay_tests::service::answer(metered.request(Method::PATCH, &path(&watch)).json(&change)).await.status
+        };
+        // All units are spent.
+        assert_eq!([end(1).await, end(60).await, end(1).await, end(89).await].map(|status| status.as_u16()), [200; 4]);
+        assert_eq!(end(91).await, 429);
     });
 }
 
