@@ -134,14 +134,17 @@ impl JsonObject {
 
     /// An optional flag, false by default.
     pub fn flag(&mut self, field: &'static str) -> bool {
-        match self.field(field) {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(flag)) => *flag,
-            Some(_) => {
-                self.violations.push(Violation::not_a_bool(Location::Body, field));
-                false
-            }
+        self.choice(field).unwrap_or_default()
+    }
+
+    /// An optional flag without a default.
+    pub fn choice(&mut self, field: &'static str) -> Option<bool> {
+        match self.field(field)? {
+            Value::Null => {}
+            Value::Bool(flag) => return Some(*flag),
+            _ => self.violations.push(Violation::not_a_bool(Location::Body, field)),
         }
+        None
     }
 
     /// An optional list of at most `most` items that `T` deserializes. The violation names the first wrong item.
@@ -165,6 +168,11 @@ impl JsonObject {
         };
         self.violations.push(violation);
         None
+    }
+
+    /// Whether `field` is a text without characters other than white space.
+    pub fn is_blank(&mut self, field: &'static str) -> bool {
+        matches!(self.field(field), Some(Value::String(text)) if text.trim().is_empty())
     }
 
     /// Whether the body has `field`, even if it is null.

@@ -116,7 +116,7 @@ pub(crate) fn change(body: &mut JsonObject, watches: &Watches) -> WatchChange {
         every: every(body, watches),
         url: Some(url(body, watches)).filter(|_| is_url_given),
         until: until(body, now()),
-        paused: body.has("paused").then(|| body.flag("paused")),
+        paused: body.choice("paused"),
         rotates_secret: body.flag("rotate_secret"),
         label: None,
     };
@@ -172,6 +172,9 @@ pub(crate) fn until(body: &mut JsonObject, now: Time) -> Option<Time> {
 
 /// `url`, checked as far as that needs no request.
 pub(crate) fn url(body: &mut JsonObject, watches: &Watches) -> Option<String> {
+    if body.is_blank("url") {
+        body.refuse("url", "is empty; give an HTTPS URL of a public host, or null for none");
+    }
     let url = body.text("url")?;
     if let Err(why) = watches.0.sender.allows(&url) {
         body.refuse("url", format_args!("{why}; give an HTTPS URL of a public host"));

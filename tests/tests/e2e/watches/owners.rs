@@ -69,6 +69,11 @@ fn a_request_that_cannot_be_meant_is_422_with_each_field() {
             (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "http://lender.example/" }), "not HTTPS"),
             (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "https://10.0.0.1/" }), "not a public"),
             (json!({ "address": ada, "when": [{ "measure": "range" }], "url": "https://a.example:25/" }), "not a port"),
+            (json!({ "address": ada, "when": [{ "measure": "range" }], "url": " " }), "null for none"),
+            (
+                json!({ "address": ada, "when": [{ "measure": "range" }, { "measure": "range" }] }),
+                "entry 1 is there twice",
+            ),
             (json!({ "address": ada, "when": [{ "measure": "range" }], "colour": "red" }), "Unknown field"),
             (
                 json!({ "address": ada, "when": [{ "measure": "debt_usd", "above": 1, "market": elsewhere }] }),
