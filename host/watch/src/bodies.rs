@@ -210,6 +210,7 @@ impl WatchBody {
         let Watch { record, state, delivery, .. } = watch;
         let states = state.triggers.iter().filter(|_| state.generation == record.generation).map(Some);
         let triggers = record.triggers.iter().zip(states.chain(std::iter::repeat(None)));
+        let now = chrono::Utc::now();
         Self {
             id: record.id.to_string(),
             subject: record.subject.clone(),
@@ -226,7 +227,7 @@ impl WatchBody {
             until: Moment(record.until),
             evaluated_at: state.evaluated_at.map(Moment),
             next_check_at: (state.ended_at.is_none() && !record.paused)
-                .then(|| Moment(due(record, state).max(chrono::Utc::now()))),
+                .then(|| Moment(due(record, state, now).max(now))),
             last_event: state.next.saturating_sub(1),
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }

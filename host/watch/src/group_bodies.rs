@@ -74,7 +74,7 @@ impl GroupBody {
             fires_at_once: record.fires_at_once,
             created_at: Moment(record.created_at),
             until: Moment(record.until),
-            next_digest_at: is_due.then(|| Moment(due(record, state))),
+            next_digest_at: is_due.then(|| Moment(due(record, state, chrono::Utc::now()))),
             last_event: state.next.saturating_sub(1),
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }

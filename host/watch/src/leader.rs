@@ -40,6 +40,8 @@ struct Leader {
     /// When all keys are looked at next.
     keys_due: Time,
     measured_at: Option<Time>,
+    /// The clock when it was last looked at.
+    seen: Time,
 }
 
 impl Watches {
@@ -71,13 +73,14 @@ impl Leader {
         let mut entries = BTreeMap::new();
         let loaded = watches.0.load_to_lead(&lease, &ids).await?;
         entries.extend(loaded.into_iter().map(|watch| (watch.record.id, Entry::new(watch, 0))));
-        let (sweep, sending, keys_due) = (Running::new("watch sweep"), Sending::new(), Utc::now());
-        Ok(Self { watches, lease, entries, sweep, sending, keys_due, measured_at: None })
+        let (sweep, sending, now) = (Running::new("watch sweep"), Sending::new(), Utc::now());
+        Ok(Self { watches, lease, entries, sweep, sending, keys_due: now, measured_at: None, seen: now })
     }
 
     async fn lead(mut self) -> Result<Infallible, StoreError> {
         let watches = self.watches.clone();
         loop {
+            self.look_at_clock();
             self.take_requests().await?;
             self.look_at_keys().await?;
             self.evaluate();
@@ -89,6 +92,17 @@ impl Leader {
                 Some(sent) = self.sending.next() => self.sent(sent?).await?,
                 () = watches.0.requested.notified() => {}
                 () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Computes again what is due when, if the clock went back.
+    fn look_at_clock(&mut self) {
+        let now = Utc::now();
+        if std::mem::replace(&mut self.seen, now) > now {
+            (self.keys_due, self.measured_at) = (now, None);
+            for entry in self.entries.values_mut().filter(|entry| entry.suspended.is_none()) {
+                entry.due = due(&entry.watch.record, &entry.watch.state, now);
             }
         }
     }

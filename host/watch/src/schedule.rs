@@ -37,8 +37,10 @@ impl DeliveryRecord {
         self.replay.map_or(self.through + 1, |(from, _)| from)
     }
 
+    /// A delivery is also due if its last attempt is later than `now`: the clock went back.
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.stopped.is_none() && self.next_at.is_none_or(|at| at <= now)
+        let went_back = self.latest.last().is_some_and(|last| last.at > now);
+        self.stopped.is_none() && (went_back || self.next_at.is_none_or(|at| at <= now))
     }
 
     /// After an attempt at `now`, which was of `replay` if that is given. `dice`, from 0 to 1, decides the jitter.
@@ -125,6 +127,16 @@ mod tests {
             record.resume();
             assert!(record.is_due(now));
         }
+    }
+
+    #[test]
+    fn a_retry_does_not_wait_for_a_clock_that_went_back() {
+        let mut record = DeliveryRecord::default();
+        record.tried((attempt(Some(1)), None), Outcome::Failed(None), (time_from_unix(NOW), 0.5));
+        assert_eq!(
+            [NOW, NOW + 4, NOW + 5, NOW - 1].map(|now| record.is_due(time_from_unix(now))),
+            [false, false, true, true]
+        );
     }
 
     #[test]

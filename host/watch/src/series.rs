@@ -124,6 +124,8 @@ impl TriggerState {
 
     /// Whether the trigger is stale, or current again.
     fn age(&mut self, round: &Round<'_>, told: &mut Teller<'_>) {
+        // The clock may have gone back.
+        self.read_at = self.read_at.map(|at| at.min(round.now));
         let since = self.read_at.unwrap_or(round.since);
         if self.unread.is_empty() {
             self.read_at = Some(round.now);

@@ -22,7 +22,7 @@ impl StateRecord {
             && self.triggers.iter().zip(&saved.triggers).all(|(now, then)| now.is_as(then));
         let (evaluated_at, wait, triggers) = (saved.evaluated_at, saved.wait, saved.triggers.clone());
         let plain = Self { evaluated_at, wait, triggers, ..self.clone() };
-        age.is_none_or(|age| age >= LONGEST) || !same_triggers || plain != *saved
+        age.is_none_or(|age| age >= LONGEST || age < TimeDelta::zero()) || !same_triggers || plain != *saved
     }
 }
 
@@ -108,6 +108,7 @@ mod tests {
         assert!(news(read(1.2, 20), 20), "a crossing");
         assert!(news(Reading::Unread("no endpoint".to_owned()), 20), "an input was not read");
         assert!(news(read(2.0, 130), 130), "two minutes");
+        assert!(news(read(2.0, 9), 9), "the clock went back");
         let paused = StateRecord { ended_at: Some(time_from_unix(20)), ..saved.clone() };
         assert!(paused.is_news_after(&saved));
     }

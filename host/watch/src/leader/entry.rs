@@ -1,6 +1,6 @@
 //! A watch of the leader: when it is due, and whether its key may watch.
 
-use chrono::TimeDelta;
+use chrono::{TimeDelta, Utc};
 
 use crate::{
     records::{StateRecord, WatchRecord, receiver},
@@ -25,7 +25,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(watch: Watch, epoch: u64) -> Self {
-        let due = due(&watch.record, &watch.state);
+        let due = due(&watch.record, &watch.state, Utc::now());
         let receiver = watch.record.url.as_deref().and_then(receiver);
         Self { watch, due, suspended: None, idle: false, epoch, receiver }
     }
@@ -38,31 +38,32 @@ impl Entry {
     }
 }
 
-/// When a watch is evaluated next.
-pub(crate) fn due(record: &WatchRecord, state: &StateRecord) -> Time {
+/// When a watch is evaluated next. It is due at once if its last evaluation is later than `now`: the clock went back.
+pub(crate) fn due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time {
     if record.is_group() {
-        return digest_due(record, state);
+        return digest_due(record, state, now);
     }
     let wait = record.every.max(state.wait.unwrap_or_default());
     let every = TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
-    let next = state.evaluated_at.map_or(record.created_at, |at| at + every);
+    let begun = record.created_at.min(now);
+    let next = state.evaluated_at.filter(|at| *at <= now).map_or(begun, |at| at + every);
     match state.ended_at {
         // Only to be forgotten.
         Some(ended) => ended + TimeDelta::days(1),
         None if record.paused => record.until,
-        None if state.generation != record.generation => record.created_at,
+        None if state.generation != record.generation => begun,
         None => next.min(record.until),
     }
 }
 
 /// When the next digest of a group is due, or its end.
-fn digest_due(record: &WatchRecord, state: &StateRecord) -> Time {
+fn digest_due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time {
     let day = TimeDelta::days(1);
     match state.ended_at {
         // Only to be forgotten.
         Some(ended) => ended + day,
         None if record.paused => record.until,
-        None => (state.evaluated_at.unwrap_or(record.created_at) + day).min(record.until),
+        None => (state.evaluated_at.unwrap_or(record.created_at).min(now) + day).min(record.until),
     }
 }
 
@@ -70,12 +71,9 @@ fn digest_due(record: &WatchRecord, state: &StateRecord) -> Time {
 mod tests {
     use super::*;
     use crate::{records::Role, watches::NewWatch};
-    use chrono::Utc;
     use std::time::Duration;
 
-    #[test]
-    fn a_digest_is_due_a_day_after_the_last_one_and_never_after_the_end() {
-        let (hours, until) = (TimeDelta::hours, Utc::now() + TimeDelta::hours(30));
+    fn record(role: Role, until: Time) -> WatchRecord {
         let new = NewWatch {
             owner: "key".into(),
             by: "key".into(),
@@ -86,16 +84,41 @@ mod tests {
             statement: false,
             url: None,
             until,
-            role: Role::Group,
+            role,
             label: None,
         };
-        let mut record = new.record().unwrap();
+        new.record().unwrap()
+    }
+
+    fn evaluated(at: Time) -> StateRecord {
+        StateRecord { evaluated_at: Some(at), ..StateRecord::default() }
+    }
+
+    #[test]
+    fn a_digest_is_due_a_day_after_the_last_one_and_never_after_the_end() {
+        let (hours, until) = (TimeDelta::hours, Utc::now() + TimeDelta::hours(30));
+        let mut record = record(Role::Group, until);
         let made = record.created_at;
-        let told = |at| StateRecord { evaluated_at: Some(at), ..StateRecord::default() };
+        let due = |record: &WatchRecord, state: &StateRecord| due(record, state, until);
         assert_eq!(due(&record, &StateRecord::default()), made + hours(24));
-        assert_eq!(due(&record, &told(made + hours(2))), made + hours(26));
-        assert_eq!(due(&record, &told(made + hours(24))), until);
+        assert_eq!(due(&record, &evaluated(made + hours(2))), made + hours(26));
+        assert_eq!(due(&record, &evaluated(made + hours(24))), until);
         record.paused = true;
         assert_eq!(due(&record, &StateRecord::default()), until);
+    }
+
+    #[test]
+    fn a_watch_is_due_at_once_if_the_clock_goes_back() {
+        let hours = TimeDelta::hours;
+        let mut single = record(Role::Single, Utc::now() + hours(90));
+        let made = single.created_at;
+        let minute = TimeDelta::minutes(1);
+        assert_eq!(due(&single, &evaluated(made + hours(5)), made + hours(5)), made + hours(5) + minute);
+        assert!(due(&single, &evaluated(made + hours(5)), made + hours(2)) <= made + hours(2));
+        assert!(due(&single, &StateRecord::default(), made - hours(2)) <= made - hours(2));
+        single.paused = true;
+        assert_eq!(due(&single, &evaluated(made + hours(5)), made), single.until, "a pause goes on");
+        let group = record(Role::Group, made + hours(90));
+        assert_eq!(due(&group, &evaluated(made + hours(50)), made + hours(2)), made + hours(26));
     }
 }

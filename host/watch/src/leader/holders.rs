@@ -60,7 +60,7 @@ impl Entry {
             Some(Lapse::Revoked) => self.due = now,
             Some(lapse) => self.suspend(lapse),
             None if self.suspended.take().is_some() => {
-                self.due = due(&self.watch.record, &self.watch.state);
+                self.due = due(&self.watch.record, &self.watch.state, now);
             }
             None => {}
         }

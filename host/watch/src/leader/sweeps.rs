@@ -105,6 +105,7 @@ impl Entry {
             Evaluated::Changed | Evaluated::Forgotten => return,
         }
         self.suspended = None;
-        self.due = due(&self.watch.record, &self.watch.state).max(Utc::now());
+        let now = Utc::now();
+        self.due = due(&self.watch.record, &self.watch.state, now).max(now);
     }
 }

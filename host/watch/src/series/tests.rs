@@ -130,6 +130,16 @@ fn a_wallet_that_cannot_be_read_is_stale_and_then_current() {
 }
 
 #[test]
+fn a_wallet_is_stale_in_time_although_the_clock_goes_back() {
+    let mut watch = Watched::new(below(1.3, 1.4));
+    watch.step = 1_000;
+    watch.value(2.0);
+    watch.step = 100;
+    let told: Vec<_> = (0..12).map(|_| words(&watch.unread())).collect();
+    assert_eq!(told.iter().position(|told| *told == ["stale"]), Some(10));
+}
+
+#[test]
 fn a_value_that_does_not_exist_is_neither_stale_nor_a_crossing() {
     let mut watch = Watched::new(below(1.3, 1.4));
     watch.value(2.0);
