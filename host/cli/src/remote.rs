@@ -8,7 +8,10 @@ use std::{
 use assay_domain::{Scope, Secret};
 use clap::Args;
 use http_body_util::{BodyExt, Limited};
-use reqwest::{Method, StatusCode};
+use reqwest::{
+    Method, StatusCode,
+    header::{HeaderMap, RETRY_AFTER},
+};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -23,6 +26,8 @@ const MAX_ANSWER: usize = 64 << 20;
 const CHECKED: Duration = Duration::from_secs(600);
 /// Between two questions. The server holds each for seconds.
 const AGAIN: Duration = Duration::from_millis(200);
+/// Maximum wait that a server can ask for by `Retry-After`.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The URL of the server, and the API key.
 #[derive(Args)]
@@ -30,7 +35,8 @@ pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration if absent
     #[arg(long, visible_alias = "to", value_name = "URL")]
     server: Option<String>,
-    /// Environment variable that holds an API key; if absent, the first key of scope admin in the configuration
+    /// Environment variable that holds an API key, or for `assay watch` the token of the watch; if absent, the first
+    /// key of scope admin in the configuration
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
     #[command(flatten)]
@@ -143,6 +149,35 @@ impl Remote {
         }
     }
 
+    /// The body of a successful response. While the server does not answer, fails or has no room, the request is sent
+    /// again after `pace`, or when `Retry-After` says, and stderr has the reason.
+    ///
+    /// # Errors
+    /// As [`Self::ask`], for every other answer.
+    pub fn follow(&self, path: &str, pace: Duration) -> Result<Value, Failure> {
+        loop {
+            let (why, wait) = match self.runtime.block_on(self.request(Method::GET, path).send()) {
+                Err(error) => (no_answer(error).message, pace),
+                Ok(answer) => {
+                    let (status, asked) = (answer.status(), retry_after(answer.headers()));
+                    let found = self.runtime.block_on(body(answer));
+                    let is_passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+                    match found {
+                        Ok(found) if !is_passing => {
+                            let body = serde_json::from_slice(&found);
+                            let wrong = |_| Failure::cannot(format!("the answer is not JSON ({status})"));
+                            return successful(status, body.map_err(wrong)?);
+                        }
+                        Ok(_) => (format!("the server answers {status}"), asked.unwrap_or(pace)),
+                        Err(failure) => (failure.message, pace),
+                    }
+                }
+            };
+            eprintln!("{why}; asking again in {} s", wait.as_secs());
+            thread::sleep(wait);
+        }
+    }
+
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, format!("{}{path}", self.root)).bearer_auth(self.key.expose())
     }
@@ -161,6 +196,12 @@ impl Remote {
             Ok((status, read.map_err(|_| Failure::cannot(format!("the answer is not JSON ({status})")))?))
         })
     }
+}
+
+/// The seconds of `Retry-After`, at most [`LONGEST`].
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST))
 }
 
 /// The error would show the whole URL, which may have a password.
@@ -208,6 +249,43 @@ mod tests {
 
     use super::*;
 
+    fn remote(root: String) -> Remote {
+        Remote {
+            root,
+            key: Secret::new("key".to_owned()),
+            client: reqwest::Client::new(),
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_client_that_follows_asks_again_while_the_server_fails() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = remote(format!("http://{}", listener.local_addr().unwrap()));
+        let answers = [
+            "",
+            "HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 4\r\n\r\nbusy",
+            "HTTP/1.1 504 Gateway Timeout\r\nconnection: close\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a\":",
+            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{\"last\":3}",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 30\r\n\r\n{\"detail\": \"Watch not found\"}  ",
+        ];
+        let stub = thread::spawn(move || {
+            for answer in answers {
+                let mut connection = listener.accept().unwrap().0;
+                let mut reader = BufReader::new(connection.try_clone().unwrap());
+                let head = reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty());
+                assert!(head.collect::<Vec<_>>()[0].starts_with("GET /events "));
+                connection.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        let follow = || remote.follow("/events", Duration::ZERO).map_err(|failure| failure.message);
+        assert_eq!(follow().unwrap()["last"], 3);
+        assert_eq!(follow().unwrap_err(), "Watch not found (404)");
+        stub.join().unwrap();
+    }
+
     /// A stub of a server that is slow to check a file.
     #[test]
     fn an_upload_waits_until_it_is_checked() {
@@ -233,12 +311,7 @@ mod tests {
                     .unwrap();
             }
         });
-        let remote = Remote {
-            root,
-            key: Secret::new("key".to_owned()),
-            client: reqwest::Client::new(),
-            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
-        };
+        let remote = remote(root);
         let upload = || remote.upload("/models", b"wasm").map_err(|failure| failure.message);
         assert_eq!(upload().unwrap()["kind"], "credit");
         let refused = upload().unwrap_err();

@@ -1,4 +1,4 @@
-//! `assay watch`: prints the events of a watch as they come, one JSON object a line.
+//! `assay watch`: prints the events of a watch as they come, one JSON object a line, until the watch ends.
 
 use std::{thread, time::Duration};
 
@@ -28,12 +28,18 @@ pub(super) struct Watch {
 
 pub(super) fn run(watch: &Watch) -> Result<(), Failure> {
     let remote = watch.server.reach(&watch.server.file.load()?)?;
-    let mut after = watch.after;
+    let (mut after, mut is_first) = (watch.after, true);
     loop {
         let path = format!("/api/v2/watches/{}/events?after={after}", watch.id);
-        let found = remote.ask(Method::GET, &path, None)?;
+        // A server that does not answer at all may be a wrong one.
+        let found =
+            if is_first || watch.once { remote.ask(Method::GET, &path, None) } else { remote.follow(&path, PACE) }?;
+        is_first = false;
         for event in found.get("events").and_then(Value::as_array).into_iter().flatten() {
             print(event)?;
+            if event.get("type").is_some_and(|kind| kind == "watch.ended") {
+                return Ok(());
+            }
         }
         after = found.get("last").and_then(Value::as_u64).unwrap_or(after);
         if found.get("more").and_then(Value::as_bool).unwrap_or_default() {
