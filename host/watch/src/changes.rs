@@ -7,7 +7,7 @@ use chrono::{TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::{
-    records::{self, AskedRecord, RequestRecord, Role, WatchRecord, requested},
+    records::{self, AskedRecord, RequestRecord, Role, StateRecord, WatchRecord, requested},
     secret::WebhookSecret,
     trigger::Trigger,
     watches::{Watch, WatchError, Watches},
@@ -64,8 +64,15 @@ impl WatchChange {
     }
 }
 
+/// Adds to `batch` that the place of a watch or a group is free.
+pub(crate) fn give_place_back(batch: Batch, owner: &str) -> Batch {
+    batch.refund(&records::count(), 1).refund(&records::own_count(owner), 1)
+}
+
 /// Adds to `batch` that nothing is left of a watch or a group.
-pub(crate) fn forget(batch: Batch, record: &WatchRecord) -> Batch {
+pub(crate) fn forget(batch: Batch, record: &WatchRecord, state: &StateRecord) -> Batch {
+    let holds_place = state.ended_at.is_none() || state.holds_place;
+    let batch = if holds_place { give_place_back(batch, &record.owner) } else { batch };
     let batch = batch
         .remove(&records::watch(record.id))
         .remove(&records::own(record))
@@ -119,11 +126,7 @@ impl Watch {
 
     /// Adds to `batch` that the watch is removed, unless it has changed.
     pub(crate) fn removed(&self, batch: Batch) -> Result<Batch, StoreError> {
-        let batch = forget(self.unless_changed(batch)?, &self.stored);
-        Ok(match self.state.ended_at {
-            None => batch.refund(&records::count(), 1).refund(&records::own_count(&self.stored.owner), 1),
-            Some(_) => batch,
-        })
+        Ok(forget(self.unless_changed(batch)?, &self.stored, &self.state))
     }
 }
 

@@ -7,6 +7,7 @@ use chrono::{TimeDelta, Utc};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use crate::{
+    changes::{forget, give_place_back},
     event::Told,
     evidence::Fields,
     records::{self, Ended, EventRecord, StateRecord, event_id},
@@ -189,17 +190,21 @@ impl WatchesInner {
         let (record, id) = (&watch.record, watch.record.id);
         let keep = TimeDelta::from_std(self.settings.keep).unwrap_or_default();
         let Some(ended_at) = watch.state.ended_at else {
-            let mut state = StateRecord { ended_at: Some(now), ended_by: Some(why), ..watch.state.clone() };
+            // A group costs nothing, so its end does not make room for another one.
+            let holds_place = record.is_group() && why == Ended::Until;
+            let mut state =
+                StateRecord { ended_at: Some(now), ended_by: Some(why), holds_place, ..watch.state.clone() };
             state.next = state.next.max(1);
             let told = Told { watch: record, address: state.address, now };
             let ended = EndedEvent { source: told.source(state.next), reason: why.as_str() };
             let event = told.event(state.next, "ended", ended);
             state.next += 1;
-            let batch = guarded(watch, lease)?
-                .put(&records::state(id), &state)?
-                .put_expiring(&records::event(id, event.seq), &event, self.settings.keep)?
-                .refund(&records::count(), 1)
-                .refund(&records::own_count(&record.owner), 1);
+            let batch = guarded(watch, lease)?.put(&records::state(id), &state)?.put_expiring(
+                &records::event(id, event.seq),
+                &event,
+                self.settings.keep,
+            )?;
+            let batch = if holds_place { batch } else { give_place_back(batch, &record.owner) };
             let is_stored = self.store.commit(batch).await?;
             self.told.notify_waiters();
             if is_stored && why == Ended::KeyRevoked {
@@ -210,7 +215,7 @@ impl WatchesInner {
         if ended_at + keep > now {
             return Ok(Evaluated::Stored { state: watch.state.clone(), told: false });
         }
-        let batch = crate::changes::forget(guarded(watch, lease)?, record);
+        let batch = forget(guarded(watch, lease)?, record, &watch.state);
         Ok(if self.store.commit(batch).await? { Evaluated::Forgotten } else { Evaluated::Changed })
     }
 

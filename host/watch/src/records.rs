@@ -90,12 +90,12 @@ pub(crate) fn member_count(group: Uuid) -> Key<u64> {
     Family::new("watch-in-count/").key(group)
 }
 
-/// The watches of the server that have not ended.
+/// The watches of the server that have not ended, and all groups.
 pub(crate) fn count() -> Key<u64> {
     Key::single("watch-count")
 }
 
-/// The watches of `owner` that have not ended.
+/// The watches of `owner` that have not ended, and all of its groups.
 pub(crate) fn own_count(owner: &str) -> Key<u64> {
     Family::new("watch-count/").key(hex::encode(Sha256::digest(owner)))
 }

@@ -36,6 +36,9 @@ pub(crate) struct StateRecord {
     /// Why it ended; its time was over if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<Ended>,
+    /// It ended, and still counts as one of the watches of its key: a group, which costs nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_place: bool,
     /// The debts of the wallet when they were last read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,

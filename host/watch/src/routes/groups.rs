@@ -77,7 +77,8 @@ pub(crate) struct ChangeGroupBody {
 /// Makes a group of watches; free.
 ///
 /// Add its wallets by `POST /api/v2/watches/bulk`; each of them is paid like a watch. All watches of a group have its
-/// settings. Once a day the group has the event `watch.digest`. A group counts as one of the watches of a key.
+/// settings. Once a day the group has the event `watch.digest`. A group counts as one of the watches of a key, also
+/// after its end, until it is removed or its events have expired.
 #[utoipa::path(
     post, path = "/api/v2/watches/groups", tag = "watches", operation_id = "add_watch_group",
     request_body = CreateGroupBody,

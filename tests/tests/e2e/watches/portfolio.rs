@@ -73,6 +73,28 @@ fn a_group_is_no_watch_in_any_list() {
 }
 
 #[test]
+fn groups_that_have_ended_count_until_they_are_removed() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), "max_per_key = 2\n"));
+        let api = service.keyed();
+        let soon = || (chrono::Utc::now() + chrono::TimeDelta::seconds(2)).to_rfc3339();
+        let (one, other) =
+            (group(&api, json!({ "until": soon() })).await, group(&api, json!({ "until": soon() })).await);
+        let path = |group: &Value| format!("/api/v2/watches/groups/{}", id(group));
+        for group in [&one, &other] {
+            api.until(&path(group), |answer| answer.json()["state"] == "ended").await.ok();
+        }
+        let new = json!({ "name": "third", "when": [{ "measure": "liquidation" }] });
+        let refused = api.post("/api/v2/watches/groups", &new).await.expect(409);
+        assert_eq!(refused["code"], "too_many_watches");
+        assert_eq!(api.delete(&path(&one)).await.status, 204);
+        api.post("/api/v2/watches/groups", &new).await.expect(201);
+        api.post("/api/v2/watches/groups", &new).await.expect(409);
+    });
+}
+
+#[test]
 fn a_list_has_an_answer_for_each_row_and_its_repetition_doubles_nothing() {
     run(async {
         let market = Market::start().await;
