@@ -36,6 +36,7 @@ mod load;
 pub mod market;
 mod measures;
 mod pace;
+mod places;
 mod portfolio;
 pub mod reading;
 mod records;

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use chrono::{TimeDelta, Utc};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
     config,
     market::WatchedMarket,
+    places::Places,
     records::{
         self, Course, DeliveryRecord, EVENTS, EventRecord, NO_LIMIT, OWN, RequestRecord, Role, StateRecord,
         WatchRecord, requested,
@@ -54,7 +55,7 @@ pub(crate) struct WatchesInner {
     /// What the watches of a sandbox follow instead of wallets on chains.
     pub script: Option<Arc<dyn WatchScript>>,
     /// Clients that follow events.
-    places: Arc<Semaphore>,
+    pub places: Arc<Places>,
 }
 
 /// What the configuration says of the chains.
@@ -238,7 +239,7 @@ impl Watches {
             other => StoreError::Failed { reason: other.to_string() },
         })?;
         let (requested, told) = (Notify::new(), Notify::new());
-        let places = Arc::new(Semaphore::new(places));
+        let places = Places::new(places);
         Ok(Self(Arc::new(WatchesInner {
             store,
             access,
@@ -263,11 +264,6 @@ impl Watches {
     /// The public key of the server's signatures.
     pub(crate) fn public_key(&self) -> String {
         self.0.server_key.public()
-    }
-
-    /// A slot for a client that follows events; `None` if all are taken.
-    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        self.0.places.clone().try_acquire_owned().ok()
     }
 
     /// Why `trigger` could never have a value on this server.

@@ -9,10 +9,13 @@ use axum::{
     response::Response,
 };
 use futures::{Stream, stream};
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::time::Instant;
 
 use super::WatchRoutes;
-use crate::records::{EventRecord, WatchRecord, event_id};
+use crate::{
+    places::Place,
+    records::{self, EventRecord, WatchRecord, event_id},
+};
 use assay_http::{ApiError, fresh};
 
 /// Time between two looks at the store, for events of other hosts.
@@ -37,15 +40,15 @@ struct Follower {
     end: Instant,
     beat: Instant,
     has_begun: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
-/// The events of `watch` after this number, until its key may not read them any more.
+/// The events of `watch` after this number, until it is removed or its key may not read them any more.
 ///
 /// # Errors
-/// 503 if too many clients follow.
+/// 503 if too many clients follow, or too many of one key.
 pub(crate) fn follow(state: &WatchRoutes, watch: WatchRecord, after: u64) -> Result<Response, ApiError> {
-    let place = state.watches.place().ok_or_else(|| {
+    let place = state.watches.0.places.take(watch.lane()).ok_or_else(|| {
         metrics::counter!("assay_http_refused_total", "reason" => "waiting").increment(1);
         let words = "Too many clients follow events; poll without `Accept: text/event-stream`";
         ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(POLL)
@@ -84,8 +87,10 @@ impl Follower {
         loop {
             // Registered before the store is read, so that no event is missed in between.
             let told = watches.0.told.notified();
-            // A key is believed while the store fails.
-            if matches!(watches.0.lapse(&self.watch).await, Ok(Some(_))) {
+            // A key is believed, and a watch taken to exist, while the store fails.
+            let key = records::watch(self.watch.id);
+            let is_over = matches!(watches.0.lapse(&self.watch).await, Ok(Some(_)));
+            if is_over || matches!(watches.0.store.get(&key).await, Ok(None)) {
                 return None;
             }
             if self.waiting.is_empty() {
