@@ -240,6 +240,9 @@ impl Watches {
     pub(crate) async fn replay(&self, owner: &str, id: Uuid, from: u64, to: u64) -> Result<Watch, WatchError> {
         for _ in 0..TRIES {
             let found = self.find(owner, id).await?;
+            if found.record.url.is_none() {
+                return Err(WatchError::NoReceiver);
+            }
             let last = found.state.next.saturating_sub(1);
             if from > last {
                 return Err(WatchError::NotYet(last));

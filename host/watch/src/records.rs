@@ -147,10 +147,27 @@ pub(crate) fn event_id(watch: Uuid, seq: u64) -> String {
 
 /// The number in an event's id, if it is of `watch`.
 pub(crate) fn event_seq(watch: Uuid, id: &str) -> Option<u64> {
-    id.strip_prefix(&format!("evt_{}_", watch.simple()))?.parse().ok()
+    let seq = id.strip_prefix(&format!("evt_{}_", watch.simple()))?.parse().ok()?;
+    // Only as events have it, not `+1` or `01`.
+    (event_id(watch, seq) == id).then_some(seq)
 }
 
 /// Adds to `batch` a request to the evaluating host.
 pub(crate) fn requested(batch: Batch, id: Uuid, record: &RequestRecord) -> Result<Batch, StoreError> {
     batch.put(&request(id, Uuid::new_v4()), record)
+}
+
+#[cfg(test)]
+mod id_tests {
+    use super::*;
+
+    #[test]
+    fn only_ids_of_events_have_a_number() {
+        let watch = Uuid::from_u128(7);
+        let id = event_id(watch, 12);
+        assert_eq!((event_seq(watch, &id), event_seq(Uuid::from_u128(8), &id)), (Some(12), None));
+        for wrong in [id.replace("_12", "_+12"), id.replace("_12", "_012"), id.replace("_12", "_"), format!("{id} ")] {
+            assert_eq!(event_seq(watch, &wrong), None, "{wrong}");
+        }
+    }
 }

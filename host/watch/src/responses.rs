@@ -40,7 +40,7 @@ pub enum NoChain {
 /// A change of a watch.
 #[derive(IntoResponses)]
 pub enum Changed {
-    /// The watch has ended, is in a group, was tested too often or was changed at the same time; `code` says which
+    /// The watch has ended, is in a group, has no `url`, was tested too often or was changed at once; `code` says which
     #[response(status = 409)]
     Refused(DetailBody),
 }

@@ -241,6 +241,8 @@ impl NewTrigger {
             return Err(format!("a bound of {name} must be a value that it can have, {least} to {most}"));
         }
         match limit {
+            Limit::Below { .. } if at <= least => Err(format!("{name} is never below {least}; give a greater bound")),
+            Limit::Above { .. } if at >= most => Err(format!("{name} is never above {most}; give a smaller bound")),
             Limit::Below { .. } if clear < at => Err("clear_above must be at least below".to_owned()),
             Limit::Above { .. } if clear > at => Err("clear_below must be at most above".to_owned()),
             limit => Ok(Some(limit)),

@@ -179,6 +179,8 @@ pub(crate) enum WatchError {
     Tested(u32),
     #[error("The secret was replaced {0} times within a day, and all of them still sign; wait")]
     Rotated(usize),
+    #[error("The watch has no `url` to deliver to; set one first")]
+    NoReceiver,
     #[error("The watch has no such event yet: its last one is {0}")]
     NotYet(u64),
     #[error("The events before number {before} are not kept any more; replay later ones")]

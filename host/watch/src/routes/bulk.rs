@@ -66,8 +66,12 @@ impl<S: Send + Sync> FromRequest<S> for GivenRows {
             return rows::of_csv(&bytes).map(Self).map_err(|why| ApiError::invalid(vec![Violation::of_body(why)]));
         }
         let mut body = JsonObject::from_request(request, state).await?;
-        let given: Vec<Value> = body.objects("wallets", MOST_ROWS).unwrap_or_default();
+        let given = body.objects::<Value>("wallets", MOST_ROWS);
+        if given.is_none() && body.is_good() {
+            body.refuse("wallets", "name the wallets to add");
+        }
         body.finish()?;
+        let given = given.unwrap_or_default();
         Ok(Self(given.iter().map(GivenRow::of_json).collect()))
     }
 }

@@ -77,6 +77,7 @@ impl From<WatchError> for ApiError {
             WatchError::NotYet(_) | WatchError::NotKept { .. } => {
                 Self::coded(StatusCode::CONFLICT, "no_such_events", error.to_string())
             }
+            WatchError::NoReceiver => Self::coded(StatusCode::CONFLICT, "no_receiver", error.to_string()),
             WatchError::PaidUntil(_) => Self::coded(StatusCode::CONFLICT, "watch_paid_until", error.to_string()),
             WatchError::ClockBehind(_) => Self::coded(StatusCode::CONFLICT, "clock_behind", error.to_string()),
             WatchError::NoClock => Self::coded(StatusCode::CONFLICT, "no_clock", error.to_string()),

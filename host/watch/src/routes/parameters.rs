@@ -92,6 +92,7 @@ pub(crate) fn triggers(body: &mut JsonObject, watches: &Watches) -> Option<Vec<T
             .checked(&watches.0.chains.markets)
             .and_then(|trigger| watches.cannot(&trigger).map_or(Ok(trigger), Err))
         {
+            Ok(trigger) if found.contains(&trigger) => body.refuse("when", format_args!("entry {at} is there twice")),
             Ok(trigger) => found.push(trigger),
             Err(why) => body.refuse("when", format_args!("entry {at}: {why}")),
         }

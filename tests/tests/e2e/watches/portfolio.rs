@@ -157,6 +157,10 @@ fn a_list_that_is_no_list_is_422() {
             assert!(answer.status == 422 && answer.text.contains(part), "{csv}: {}", answer.text);
         }
         assert_eq!(api.post("/api/v2/watches/bulk", &json!({ "wallets": [] })).await.status, 422, "it names no group");
+        for empty in [json!({}), json!({ "wallets": null })] {
+            let answer = api.post(&format!("/api/v2/watches/bulk?group={}", id(&group)), &empty).await;
+            assert!(answer.status == 422 && answer.text.contains("name the wallets"), "{}", answer.text);
+        }
         let nameless = json!({ "when": [{ "measure": "liquidation" }] });
         assert_eq!(api.post("/api/v2/watches/groups", &nameless).await.status, 422);
     });

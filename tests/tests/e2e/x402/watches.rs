@@ -118,7 +118,8 @@ fn a_token_manages_its_watch_and_nothing_else() {
         assert_eq!(mine.post(&format!("{path}/test"), &json!({})).await.status, 202);
         let events = mine.until(&format!("{path}/events"), |answer| answer.text.contains("watch.test")).await.ok();
         let last = events["last"].as_u64().expect("a number");
-        assert_eq!(mine.post(&format!("{path}/replay"), &json!({ "from": last })).await.status, 202);
+        let replay = mine.post(&format!("{path}/replay"), &json!({ "from": last })).await.expect(409);
+        assert_eq!(replay["code"], "no_receiver", "the watch has no URL");
         let request = mine.request(Method::GET, &format!("{path}/events")).header(ACCEPT, "text/event-stream");
         let mut stream = request.send().await.expect("the stream begins");
         let mut text = String::new();
