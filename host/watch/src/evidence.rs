@@ -79,8 +79,11 @@ impl WatchesInner {
         let valid = self.attestor.as_ref().map(|attestor| attestor.valid()).unwrap_or_default();
         let (owner, keep) = ((watch.owner.as_str(), watch.by.as_str()), self.settings.keep.max(valid));
         let id = self.scoring.record((&explained, features), owner, keep).await?.to_string();
-        fields.insert("score_id".to_owned(), id.as_str().into());
-        fields.insert("evidence".to_owned(), format!("/api/v2/score/{id}/evidence").into());
+        // A payer without a key cannot read them.
+        if watch.paid_until.is_none() {
+            fields.insert("score_id".to_owned(), id.as_str().into());
+            fields.insert("evidence".to_owned(), format!("/api/v2/score/{id}/evidence").into());
+        }
         let reasons = ReasonsBody::from(self.scoring.reasons(&self.cards, &explained).await);
         if let Ok(Value::Object(reasons)) = serde_json::to_value(reasons) {
             fields.extend(reasons);
