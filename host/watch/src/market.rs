@@ -42,12 +42,30 @@ impl WatchedMarket {
         let found: Vec<MarketName> = markets.iter().filter(is).map(|one| one.name).collect();
         match found.as_slice() {
             [one] => Ok(*one),
-            [] => Err(format!("this server does not read the market {text}; write it as {FORM}")),
+            [] => Err(format!(
+                "this server does not read the market {text}; {}",
+                Self::instead(chain_id, &protocol, markets)
+            )),
             [..] => Err(format!("this server reads several markets {text}; write the address of one, as {FORM}")),
         }
     }
 }
 
+impl WatchedMarket {
+    /// The markets of a protocol on a chain, in words.
+    fn instead(chain_id: ChainId, protocol: &str, markets: &[Self]) -> String {
+        let names = markets.iter().filter(|one| (one.name.chain, one.name.protocol.as_str()) == (chain_id, protocol));
+        let names = names.take(MOST_NAMED).map(|one| match &one.label {
+            Some(label) => format!("{chain_id}/{protocol}/{label}"),
+            None => one.name.to_string(),
+        });
+        let names: Vec<String> = names.collect();
+        if names.is_empty() { format!("write it as {FORM}") } else { format!("it reads {}", names.join(", ")) }
+    }
+}
+
+/// Markets that a refusal names.
+const MOST_NAMED: usize = 5;
 /// What a name looks like.
 const FORM: &str = "<chain>/<protocol>/<address>, such as 1/lenderA_v3/0x…";
 
@@ -137,6 +155,8 @@ mod tests {
         }
         let several = named(&format!("1/{}", Protocol::LenderBV2.as_str())).unwrap_err();
         assert!(several.contains("several"), "{several}");
+        let unnamed = named(&format!("1/{comet}")).unwrap_err();
+        assert!(unnamed.ends_with(&format!("it reads 1/{comet}/USDC, 1/{comet}/WETH")), "{unnamed}");
         for text in [format!("1/{comet}"), format!("10/{aave}"), "nobody".to_owned()] {
             assert!(named(&text).is_err(), "{text}");
         }

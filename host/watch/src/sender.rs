@@ -145,8 +145,9 @@ fn judged(answer: &Result<Reply, Barred>) -> (Outcome, String) {
 /// The seconds of `Retry-After`, or the time until its date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // It is capped later.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let date = chrono::DateTime::parse_from_rfc2822(text).ok()?;
     (date.to_utc() - Utc::now()).to_std().ok()
@@ -189,6 +190,7 @@ mod tests {
         assert_eq!(reply(429, Some("120")), Outcome::Failed(Some(Duration::from_secs(120))));
         assert!(matches!(reply(503, Some("Wed, 21 Oct 2099 07:28:00 GMT")), Outcome::Failed(Some(_))));
         assert_eq!(reply(503, Some("soon")), Outcome::Failed(None));
+        assert_eq!(reply(503, Some("99999999999999999999")), Outcome::Failed(Some(Duration::from_secs(u64::MAX))));
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub struct Trigger {
 
 /// One entry of `when` as a request has it.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with `measure`")]
 #[schema(as = NewWatchTrigger, example = json!({ "measure": "health_factor", "below": 1.3, "clear_above": 1.4 }))]
 pub struct NewTrigger {
     measure: Measure,
@@ -238,7 +238,8 @@ impl NewTrigger {
         };
         let (at, clear) = limit.bounds();
         if [at, clear].iter().any(|bound| !bound.is_finite() || *bound < least || *bound > most) {
-            return Err(format!("a bound of {name} must be a value that it can have, {least} to {most}"));
+            let range = if most.is_finite() { format!("{least} to {most}") } else { format!("{least} or more") };
+            return Err(format!("a bound of {name} must be a value that it can have, {range}"));
         }
         match limit {
             Limit::Below { .. } if at <= least => Err(format!("{name} is never below {least}; give a greater bound")),

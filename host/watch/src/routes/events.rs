@@ -49,8 +49,12 @@ impl<S: Send + Sync> FromRequestParts<S> for From {
     }
 }
 
+/// Whether one item of `Accept` accepts a stream, which `q=0` does not.
 fn is_event_stream(item: &str) -> bool {
-    item.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    let mut parts = item.split(';').map(str::trim);
+    let is_stream = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"));
+    let quality = |part: &str| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?.trim().parse::<f64>().ok();
+    is_stream && parts.find_map(quality) != Some(0.0)
 }
 
 /// The events of a watch, oldest first; free.
@@ -83,4 +87,19 @@ pub(crate) async fn events(
     let (last, more) = (found.last().map_or(after, |event| event.seq), found.len() == PAGE);
     let events = found.into_iter().map(WatchEventBody::from).collect();
     Ok(fresh::once(Json(EventsBody { events, last, more })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_sent_to_a_client_that_accepts_one() {
+        for item in ["text/event-stream", " Text/Event-Stream;q=0.5", "text/event-stream; charset=utf-8"] {
+            assert!(is_event_stream(item), "{item}");
+        }
+        for item in ["text/event-stream;q=0", "text/event-stream; q=0.000", "*/*", "application/json"] {
+            assert!(!is_event_stream(item), "{item}");
+        }
+    }
 }
