@@ -11,4 +11,11 @@ pub(crate) enum Predicts {
 
 impl Predicts {
     pub(crate) const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
+
+    /// Takes the label of the outcome.
+    pub(crate) fn of_class(&mut self, label: Option<String>) {
+        if let Self::LogOdds { class, .. } = self {
+            *class = label;
+        }
+    }
 }

@@ -97,20 +97,22 @@ pub(crate) fn factor(file: &DeclarationFile, name: &str, predicts: &Predicts) ->
         }
         (_, Predicts::LogOdds { factor, class }, _) => (*factor, class.as_deref()),
     };
-    match class {
+    match class.filter(|class| !class.eq_ignore_ascii_case(outcome)) {
         None => Ok(Some(factor)),
-        Some(class) if class == outcome => Ok(Some(factor)),
-        Some(class @ ("bad" | "good" | "bot")) => {
-            let message = format!("the {name} predict the log-odds of {class:?}: write \"log-odds-of-{class}\"");
-            Err(file.fault(margin, message))
-        }
-        Some(class) => Err(file.fault(
-            margin,
-            format!(
-                "the {name} predict the log-odds of the class {class:?}, and nothing says whether that is good or bad. \
-                 Train with the classes 0 and 1, or \"bad\" and \"good\""
-            ),
-        )),
+        Some(class) => Err(file.fault(margin, other_class(file.declared.kind, name, class))),
+    }
+}
+
+/// Why a margin has another meaning if it is the log-odds of `class`, and what to do.
+fn other_class(kind: DeclaredKind, name: &str, class: &str) -> String {
+    let of = format!("the {name} predict the log-odds of {class:?}");
+    match (kind, class.to_ascii_lowercase().as_str()) {
+        (DeclaredKind::Credit, class @ ("bad" | "good")) => format!("{of}: write \"log-odds-of-{class}\""),
+        (DeclaredKind::Credit, _) => format!(
+            "{of}, and nothing says whether that is good or bad. Train with the classes 0 and 1, where 1 is the \
+             outcome of `margin`, or \"bad\" and \"good\""
+        ),
+        (DeclaredKind::Sybil, _) => format!("{of}, and not of a bot. Train with the classes 0 and 1, where 1 is a bot"),
     }
 }
 
@@ -137,4 +139,29 @@ pub(crate) fn deciles(file: &DeclarationFile) -> Result<&[u32], FileFault> {
     }
     Err(file
         .fault(declared, "deciles are nine scores from 301 to 1000, each above the one before: where 2 to 10 begin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_class_is_refused_with_advice_that_its_kind_accepts() {
+        for (kind, class, words) in [
+            (DeclaredKind::Credit, "good", "write \"log-odds-of-good\""),
+            (DeclaredKind::Credit, "Bad", "write \"log-odds-of-bad\""),
+            (DeclaredKind::Credit, "repaid", "nothing says whether that is good or bad"),
+            (DeclaredKind::Credit, "bot", "nothing says whether that is good or bad"),
+            (DeclaredKind::Sybil, "human", "where 1 is a bot"),
+            (DeclaredKind::Sybil, "good", "where 1 is a bot"),
+            (DeclaredKind::Sybil, "bad", "where 1 is a bot"),
+        ] {
+            let said = other_class(kind, "trees", class);
+            assert!(
+                said.contains(words) && said.contains(&format!("log-odds of {class:?}")),
+                "{kind:?} {class}: {said}"
+            );
+            assert_eq!(said.contains("write \"log-odds-of-"), words.starts_with("write"), "{kind:?} {class}: {said}");
+        }
+    }
 }

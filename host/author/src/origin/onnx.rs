@@ -5,6 +5,7 @@
 mod columns;
 mod constants;
 mod known;
+mod labels;
 mod network;
 mod proto;
 mod symbol;
@@ -68,7 +69,9 @@ fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
     if let Some(other) = graph.outputs.iter().filter(is_figure).find(|output| !scores.contains(&output.name)) {
         return Err(format!("its output `{}` is not that of its trees: export only theirs", other.name));
     }
-    own.forest(names)
+    let mut forest = own.forest(names)?;
+    forest.predicts.of_class(labels::second(graph)?);
+    Ok(forest)
 }
 
 /// An operator before or after the trees, which no model computes.
@@ -230,15 +233,12 @@ impl<'a> Ensemble<'a> {
                        CatBoost";
             return Err(why.to_owned());
         }
-        let labels = self.by_name.get("classlabels_strings").map_or(&[] as &[Vec<u8>], |labels| &labels.texts);
-        let class = match (self.ints("classlabels_int64s"), labels) {
-            ([0, 1], []) => None,
-            ([_, second], []) => Some(second.to_string()),
-            ([], [_, second]) => Some(String::from_utf8_lossy(second).into_owned()),
-            _ => return Err("it does not have two classes; a score needs a bad and a good outcome".into()),
-        };
+        let has_texts = self.by_name.get("classlabels_strings").is_some_and(|labels| !labels.texts.is_empty());
+        if !has_texts && self.ints("classlabels_int64s").is_empty() {
+            return Err(labels::TWO.to_owned());
+        }
         Ok(match logistic {
-            true => Predicts::LogOdds { factor: 1.0, class },
+            true => Predicts::LOG_ODDS,
             false => Predicts::Value("it is a TreeEnsembleClassifier without LOGISTIC after its sum".into()),
         })
     }

@@ -12,6 +12,7 @@ use super::{
     columns::width,
     constants::{Constant, constants, keeps_rows},
     known::uninterpreted,
+    labels,
     proto::{Attribute, DOUBLE, FLOAT, Graph, INT32, INT64, Input, Operator},
     symbol::{Layers, Makes, Symbol, bounded, filled, moved},
 };
@@ -49,12 +50,13 @@ pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<NeuralNetwork, Strin
             _ => return Err(NOTHING.to_owned()),
         });
     }
-    let network = found.pop().ok_or(NOTHING)?;
+    let mut network = found.pop().ok_or(NOTHING)?;
     if found.iter().any(|other| *other != network) {
         return Err(
             "it has several outputs of figures: export only the one that is the margin or the probability".into()
         );
     }
+    network.predicts.of_class(labels::second(graph)?);
     Ok(network)
 }
 
@@ -180,7 +182,7 @@ impl<'a> NetworkReader<'a> {
             "Reshape" => first.filter(|symbol| keeps_rows(&self.constants, node, width_of(symbol))).cloned(),
             "Cast" => self.cast(node),
             "Normalizer" => match first? {
-                Symbol::Layers(layers) if matches!(layers.makes, Makes::Probabilities(_)) => first.cloned(),
+                Symbol::Layers(layers) if layers.makes == Makes::Probabilities => first.cloned(),
                 _ => None,
             },
             "Imputer" => self.imputed(node),
@@ -210,7 +212,7 @@ impl<'a> NetworkReader<'a> {
             "Relu" => Some(Symbol::Layers(layers(first?)?.activated(RELU)?)),
             "Sigmoid" => Some(Symbol::Layers(layers(first?)?.activated(SIGMOID)?)),
             "Tanh" => Some(Symbol::Layers(layers(first?)?.activated(TANH)?)),
-            "Softmax" => Some(Symbol::Layers(layers(first?)?.softmax(None)?)),
+            "Softmax" => Some(Symbol::Layers(layers(first?)?.softmax()?)),
             "LinearClassifier" => classifier(node, first?),
             "LinearRegressor" => {
                 let width = columns(first?)?.len();
@@ -327,9 +329,8 @@ impl<'a> NetworkReader<'a> {
         match symbol {
             Symbol::Columns(columns) => Some(Symbol::Columns(picked(columns, &places)?)),
             Symbol::Whole(columns) => Some(Symbol::Whole(picked(columns, &places)?)),
-            Symbol::Layers(Layers { columns, layers, makes: Makes::Probabilities(class) }) if places == [1] => {
-                let makes = Makes::Probability(class.clone());
-                Some(Symbol::Layers(Layers { columns: columns.clone(), layers: layers.clone(), makes }))
+            Symbol::Layers(layers) if layers.makes == Makes::Probabilities && places == [1] => {
+                Some(Symbol::Layers(Layers { makes: Makes::Probability, ..layers.clone() }))
             }
             _ => None,
         }
@@ -365,7 +366,7 @@ fn width_of(symbol: &Symbol) -> usize {
     match symbol {
         Symbol::Columns(columns) | Symbol::Whole(columns) => columns.len(),
         // Both classes, though one sum is kept.
-        Symbol::Layers(Layers { makes: Makes::Probabilities(_), .. }) => 2,
+        Symbol::Layers(Layers { makes: Makes::Probabilities, .. }) => 2,
         Symbol::Layers(layers) => layers.width(),
         Symbol::Rest(_) | Symbol::Other(_) => 1,
     }
@@ -390,7 +391,7 @@ fn picked(columns: &[Column], places: &[usize]) -> Option<Vec<Column>> {
 fn probabilities(layers: &Layers) -> Option<Symbol> {
     let mut layers = layers.clone();
     layers.layers.last_mut().filter(|last| last.activation == SIGMOID)?.activation = tables::network::PLAIN;
-    layers.makes = Makes::Probabilities(None);
+    layers.makes = Makes::Probabilities;
     Some(Symbol::Layers(layers))
 }
 
@@ -413,35 +414,24 @@ fn one_hot(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
 }
 
 fn classifier(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
-    let width = columns(symbol)?.len();
+    let width = layers(symbol)?.width();
     let weights: Vec<Vec<f64>> = floats(node, "coefficients").chunks(width.max(1)).map(<[f64]>::to_vec).collect();
     let mut biases = floats(node, "intercepts");
     if biases.is_empty() {
         biases = vec![0.0; weights.len()];
     }
-    let labels = |name| attribute(node, name);
-    let class = match (labels("classlabels_ints"), labels("classlabels_strings")) {
-        (Some(Attribute { ints, .. }), _) if *ints == [0, 1] => None,
-        (Some(Attribute { ints, .. }), _) if !ints.is_empty() => {
-            Some(ints.get(1).filter(|_| ints.len() == 2)?.to_string())
-        }
-        (_, Some(Attribute { texts, .. })) => {
-            Some(String::from_utf8_lossy(texts.get(1).filter(|_| texts.len() == 2)?).into_owned())
-        }
-        _ => return None,
-    };
     let opposite = |[zero, one]: &[Vec<f64>; 2]| zero.iter().zip(one).all(|(zero, one)| *zero == -one);
     let transform = text(node, "post_transform");
     match <[Vec<f64>; 2]>::try_from(weights) {
         Ok(both) if transform == "SOFTMAX" => {
-            Some(Symbol::Layers(layers(symbol)?.with(both.to_vec(), biases)?.softmax(class)?))
+            Some(Symbol::Layers(layers(symbol)?.with(both.to_vec(), biases)?.softmax()?))
         }
         // The scores of both classes are opposite, and each is the log-odds of its class.
         Ok(both) if opposite(&both) && biases.first().zip(biases.get(1)).is_some_and(|(zero, one)| *zero == -one) => {
             let [_, weights] = both;
             let mut layers = layers(symbol)?.with(vec![weights], biases.get(1..)?.to_vec())?;
             layers.makes = match transform.as_str() {
-                "LOGISTIC" => Makes::Probabilities(class),
+                "LOGISTIC" => Makes::Probabilities,
                 "" | "NONE" => Makes::Value("it is a LinearClassifier without LOGISTIC after its sum"),
                 _ => return None,
             };

@@ -73,6 +73,11 @@ pub(crate) struct Tensor {
     pub element: i32,
     #[prost(float, repeated, tag = "4")]
     pub floats: Vec<f32>,
+    /// `int32_data`.
+    #[prost(int32, repeated, tag = "5")]
+    pub whole: Vec<i32>,
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    pub texts: Vec<Vec<u8>>,
     #[prost(int64, repeated, tag = "7")]
     pub ints: Vec<i64>,
     #[prost(string, tag = "8")]

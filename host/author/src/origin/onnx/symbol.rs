@@ -35,10 +35,10 @@ pub(crate) struct Layers {
 pub(crate) enum Makes {
     /// Its results.
     Results,
-    /// Probabilities of the classes 0 and 1 from log-odds, with the label of class 1.
-    Probabilities(Option<String>),
+    /// Probabilities of the classes 0 and 1 from log-odds.
+    Probabilities,
     /// The probability of class 1.
-    Probability(Option<String>),
+    Probability,
     /// Log-odds, by an operator that does not say so.
     Value(&'static str),
 }
@@ -129,21 +129,21 @@ impl Layers {
     }
 
     /// The probabilities of two classes whose log-odds are the difference of the two sums.
-    pub(crate) fn softmax(mut self, class: Option<String>) -> Option<Self> {
+    pub(crate) fn softmax(mut self) -> Option<Self> {
         let last = self.layers.last_mut().filter(|last| last.activation == PLAIN && self.makes == Makes::Results)?;
         let ([zero, one], [zero_bias, one_bias]) = (last.weights.as_slice(), last.biases.as_slice()) else {
             return None;
         };
         let weights = one.iter().zip(zero).map(|(one, zero)| one - zero).collect();
         (last.weights, last.biases) = (vec![weights], vec![one_bias - zero_bias]);
-        self.makes = Makes::Probabilities(class);
+        self.makes = Makes::Probabilities;
         Some(self)
     }
 
     /// Whether it is one probability.
     pub(crate) fn is_probability(&self) -> bool {
         let sigmoid = self.layers.last().is_some_and(|last| last.activation == SIGMOID && last.biases.len() == 1);
-        matches!(self.makes, Makes::Probability(_)) || (sigmoid && self.makes == Makes::Results)
+        self.makes == Makes::Probability || (sigmoid && self.makes == Makes::Results)
     }
 
     /// The network whose result is the margin.
@@ -158,7 +158,7 @@ impl Layers {
             );
         }
         let predicts = match self.makes {
-            Makes::Probabilities(class) | Makes::Probability(class) => Predicts::LogOdds { factor: 1.0, class },
+            Makes::Probabilities | Makes::Probability => Predicts::LOG_ODDS,
             Makes::Value(why) => Predicts::Value(why.into()),
             Makes::Results if last.activation == SIGMOID => {
                 last.activation = PLAIN;

@@ -167,6 +167,9 @@ fn a_classifier_predicts_the_log_odds_of_its_second_class() {
     assert_eq!(class(ints("classlabels_int64s", &[0, 1])), None);
     assert_eq!(class(ints("classlabels_int64s", &[1, 2])), Some("2".into()));
     assert_eq!(class(words("classlabels_strings", &["bad", "good"])), Some("good".into()));
+    assert_eq!(class(words("classlabels_strings", &["0", "1"])), None);
+    assert_eq!(class(words("classlabels_strings", &["False", "True"])), None);
+    assert_eq!(classifier(words("classlabels_strings", &["a"]), |_| ()).unwrap_err(), labels::TWO);
     let labels = || ints("classlabels_int64s", &[0, 1]);
     let said = classifier(labels(), |attribute| match attribute.name.as_str() {
         "post_transform" => attribute.text = b"NONE".to_vec(),
@@ -283,6 +286,61 @@ fn layers_are_read_with_what_is_before_and_after_them() {
     let infinite: [(&str, &[i64], &[f32]); 4] =
         [("w", &[2, 2], &[f32::INFINITY; 4]), constants[1], constants[2], constants[3]];
     assert!(layers(nodes(), &infinite).unwrap_err().contains("not a finite number"));
+}
+
+#[test]
+fn a_network_predicts_the_log_odds_of_the_second_label_of_its_file() {
+    const TEXT: i32 = 8;
+    let class = |element: i32, ints: &[i64], texts: &[&str]| {
+        let whole =
+            if element == 6 { ints.iter().map(|one| i32::try_from(*one).unwrap()).collect() } else { Vec::new() };
+        let labels = Tensor {
+            name: "classes".into(),
+            sizes: vec![2],
+            element,
+            ints: if element == 7 { ints.to_vec() } else { Vec::new() },
+            whole,
+            texts: texts.iter().map(|text| text.as_bytes().to_vec()).collect(),
+            ..Tensor::default()
+        };
+        let number = |name: &str, sizes: &[i64], floats: &[f32]| Tensor {
+            name: name.into(),
+            sizes: sizes.to_vec(),
+            element: 1,
+            floats: floats.to_vec(),
+            ..Tensor::default()
+        };
+        let output = |name: &str, element| Input { name: name.into(), holds: Some(tensor(element, 2)) };
+        let graph = Graph {
+            nodes: vec![
+                between("MatMul", &["x", "w"], "o"),
+                between("Sigmoid", &["o"], "p"),
+                between("Sub", &["one", "p"], "q"),
+                operator_of(between("Concat", &["q", "p"], "both"), vec![Attribute { int: 1, ..attribute("axis") }]),
+                operator_of(between("ArgMax", &["both"], "place"), vec![Attribute { int: 1, ..attribute("axis") }]),
+                between("ArrayFeatureExtractor", &["classes", "place"], "label"),
+            ],
+            constants: vec![labels, number("w", &[2, 1], &[1.0, 2.0]), number("one", &[1], &[1.0])],
+            inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
+            outputs: vec![output("label", if texts.is_empty() { 7 } else { TEXT }), output("both", 1)],
+            sparse: Vec::new(),
+        };
+        match super::read(&graph, &["a", "b"]).unwrap() {
+            Trained::Network(NeuralNetwork { predicts: Predicts::LogOdds { class, .. }, .. }) => class,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (element, ints, texts, second) in [
+        (6, &[0, 1][..], &[][..], None),
+        (7, &[0, 1], &[], None),
+        (6, &[1, 2], &[], Some("2")),
+        (7, &[-1, 1], &[], Some("1")),
+        (TEXT, &[], &["0", "1"], None),
+        (TEXT, &[], &["bad", "good"], Some("good")),
+        (TEXT, &[], &["default", "repaid"], Some("repaid")),
+    ] {
+        assert_eq!(class(element, ints, texts).as_deref(), second, "{ints:?} {texts:?}");
+    }
 }
 
 #[test]
