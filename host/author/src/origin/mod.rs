@@ -55,6 +55,8 @@ pub(crate) fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
     if let Some(what) = foreign(bytes) {
         return Err(what.into());
     }
+    // Some programs write a mark before UTF-8.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let forest = match str::from_utf8(bytes) {
         Ok(text) if text.trim_start().starts_with('{') => xgboost::read(text, names)?,
         Ok(text) if text.starts_with("tree\n") || text.starts_with("tree\r\n") => lightgbm::read(text, names)?,
