@@ -147,11 +147,11 @@ fn critical(rules: &ModelRules, feature: usize) -> Vec<f64> {
     }
 }
 
-/// The figures around an edge that a table may have rounded, as optbinning does to `DIGITS`; the edge itself if it has
-/// at most half as many.
+/// The figures around an edge that a table may have rounded, as optbinning does to `DIGITS`; the edge itself if it is a
+/// multiple of a sixteenth, as between whole numbers. Another decimal may stand for a number next to it.
 fn around(edge: f64) -> Vec<f64> {
-    let units = 10_f64.powi(DIGITS as i32);
-    if (edge * units.sqrt()).fract() == 0.0 { vec![edge] } else { vec![edge - 1.0 / units, edge + 1.0 / units] }
+    let unit = 10_f64.powi(-(DIGITS as i32));
+    if (edge * 16.0).fract() == 0.0 { vec![edge] } else { vec![edge - unit, edge + unit] }
 }
 
 fn of_trees(forest: &Forest, feature: usize) -> Vec<f64> {
@@ -228,7 +228,7 @@ mod tests {
         for exact in [1.5, 0.25, -3.0, 12.0625, 1e12] {
             assert_eq!(around(exact), [exact]);
         }
-        for rounded in [0.34657359, 1.49786615, -6.82219195] {
+        for rounded in [0.34657359, 1.49786615, -6.82219195, 0.15, 123.455] {
             let [below, above] = around(rounded)[..] else { panic!("{rounded}") };
             assert!(rounded - below > 5e-9 && above - rounded > 5e-9, "{below} {above}");
         }

@@ -414,6 +414,10 @@ fn one_hot(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
 }
 
 fn classifier(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
+    let labels = ["classlabels_ints", "classlabels_strings"].map(|name| attribute(node, name));
+    if labels.into_iter().flatten().all(|labels| labels.ints.is_empty() && labels.texts.is_empty()) {
+        return None;
+    }
     let width = layers(symbol)?.width();
     let weights: Vec<Vec<f64>> = floats(node, "coefficients").chunks(width.max(1)).map(<[f64]>::to_vec).collect();
     let mut biases = floats(node, "intercepts");
