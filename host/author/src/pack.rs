@@ -48,6 +48,8 @@ pub struct Pack {
     pub summary: String,
     /// Whether a library trained it.
     pub is_trained: bool,
+    /// Whether a calibration follows its margin.
+    pub is_calibrated: bool,
     /// The features, for the card.
     pub inputs: Vec<Input>,
     /// What the margin is multiplied by for the log-odds of its outcome; none if it is in points.
@@ -199,9 +201,10 @@ pub fn pack(declaration: &Path) -> Result<Pack, FileFault> {
         DeclaredKind::Credit => ModelKind::Credit,
         DeclaredKind::Sybil => ModelKind::Sybil,
     };
+    let is_calibrated = file.declared.score.calibration.is_some();
     let core = module::with(kind, &data).map_err(|why| FileFault::of(declaration, why))?;
     let inputs = inputs::inputs(&file, training.as_ref());
-    Ok(Pack { core, data, kind, summary, is_trained, inputs, factor, single })
+    Ok(Pack { core, data, kind, summary, is_trained, is_calibrated, inputs, factor, single })
 }
 
 /// The expressions of the features.

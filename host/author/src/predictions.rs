@@ -29,11 +29,13 @@ impl Unit {
     }
 }
 
-/// One prediction for each wallet, in their order.
+/// Predictions for each wallet, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    pub unit: Unit,
-    pub values: Vec<f64>,
+    /// The columns of the file.
+    pub units: Vec<Unit>,
+    /// For each wallet, a prediction in each unit.
+    pub rows: Vec<Vec<f64>>,
 }
 
 impl Predictions {
@@ -41,7 +43,7 @@ impl Predictions {
     /// The file has no column `margin`, `probability` or `score`, or a cell of it is not a number.
     pub fn read(path: &Path) -> Result<Self, FileFault> {
         let read = Self::read_odd(path)?;
-        match read.values.iter().position(|value| !value.is_finite()) {
+        match read.rows.iter().position(|row| row.iter().any(|value| !value.is_finite())) {
             Some(at) => Err(FileFault::of(path, format!("prediction {} is not a finite number", at + 1))),
             None => Ok(read),
         }
@@ -55,13 +57,13 @@ impl Predictions {
         let text = files::text(path, files::TRAINED)?;
         let head = table::head(path, &text)?;
         let has = |unit: &Unit| head.contains(&unit.as_str());
-        let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
-            FileFault::of(
-                path,
-                "its first line has none of `margin`, `probability` and `score`: name the column of the predictions",
-            )
-        })?;
-        let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()], false)?.concat();
-        Ok(Self { unit, values })
+        let units: Vec<Unit> = Unit::ALL.into_iter().filter(has).collect();
+        if units.is_empty() {
+            let message =
+                "its first line has none of `margin`, `probability` and `score`: name the column of the predictions";
+            return Err(FileFault::of(path, message));
+        }
+        let rows = table::rows(path, &text, &units.iter().map(|unit| unit.as_str()).collect::<Vec<_>>(), false)?;
+        Ok(Self { units, rows })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_author::{OddRows, Pack, Predicted, Predictions, Unit};
+use assay_author::{FileFault, OddRows, Pack, Predicted, Predictions, Unit};
 use assay_backtest::RecordSource;
 use assay_domain::{ModelKind, Score, features::Features, stats::Outcomes};
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, SybilModel, standalone};
@@ -52,20 +52,66 @@ struct Compared {
     first: Option<String>,
 }
 
-/// Outcomes of each kind with which a ranking is judged; of fewer it may be chance.
-const ENOUGH: u64 = 20;
+/// Standard errors by which an AUC is below 0.5 if chance does not explain it.
+const ERRORS: f64 = 2.0;
 
-/// Says how well the scores of `packed` rank the outcomes of `features`, if these have any.
+/// Figures from here on may have no finite sum in single precision.
+const EXTREME: f64 = 1e15;
+
+/// Judges by the outcomes of `features` whether the scores of `packed`, or its risks, have the right direction. Returns
+/// a sentence for the card if no outcome can.
 ///
 /// # Errors
-/// All outcomes are of one class; or bad ones have the higher scores, and `reversed` does not accept that.
-pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failure> {
-    if packed.kind != ModelKind::Credit || !packed.is_trained || !features.is_file() {
-        return Ok(());
+/// All outcomes are of one class; or bad ones rank better than chance explains, and `reversed` does not accept that.
+pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<Option<String>, Failure> {
+    if !packed.is_trained {
+        return Ok(None);
     }
+    let outcomes = outcomes(packed, features)?;
+    let Some(auc) = outcomes.auc() else {
+        let name = features.file_name().unwrap_or_default().display();
+        let said = format!("No outcomes in {name}: nothing shows that good wallets rank above bad ones.");
+        print(format!("the direction was not judged, and the card says so: {said}"))?;
+        return Ok(Some(said));
+    };
+    let of = format!("AUC {auc:.3} on the outcomes of {}", features.display());
+    print(format!("{of}, with which it was trained"))?;
+    let (good, bad) = (outcomes.good.count() as f64, outcomes.bad.count() as f64);
+    // That of scores that say nothing (Mann and Whitney, 1947).
+    let error = ((good + bad + 1.0) / (12.0 * good * bad)).sqrt();
+    if auc >= 0.5 || reversed {
+        return Ok(None);
+    }
+    if auc + ERRORS * error >= 0.5 {
+        eprintln!(
+            "assay: {of} is below 0.5, by less than {ERRORS} standard errors ({error:.3}): it may rank by chance"
+        );
+        return Ok(None);
+    }
+    let why = match packed.kind {
+        ModelKind::Sybil => "bots have the lower risks. Train with the classes 0 and 1, where 1 is a bot",
+        _ => {
+            "wallets with a bad outcome have the higher scores. Was the order of the classes exchanged? LightGBM and \
+             scikit-learn sort text labels, so \"good\" is the second class and `margin` is \"log-odds-of-good\""
+        }
+    };
+    let accepts = "--reversed, in Python pack(…, reversed=True), accepts the model as it is";
+    Err(Failure::no(format!("{of}: {why}. {accepts}")))
+}
+
+/// The scores of the wallets of `features` by their outcomes; none if there is no such file.
+///
+/// # Errors
+/// All outcomes are of one class.
+fn outcomes(packed: &Pack, features: &Path) -> Result<Outcomes, Failure> {
+    let (mut outcomes, mut good, mut bad) = (Outcomes::default(), 0, 0);
+    if !features.is_file() {
+        return Ok(outcomes);
+    }
+    // A high risk ranks like a low score.
+    let ranked = |score: u32| Score::new(if packed.kind == ModelKind::Sybil { 1000 - score.min(100) } else { score });
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
     let mut source = RecordSource::open(features).map_err(cannot)?;
-    let (mut outcomes, mut good, mut bad) = (Outcomes::default(), 0, 0);
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (_, record) in chunk.records() {
             // Bad lines are reported by the comparison.
@@ -75,7 +121,7 @@ pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failu
                 Some(false) => good += 1,
                 None => continue,
             }
-            let Some(score) = packed.score(&record.features).and_then(Score::new) else { continue };
+            let Some(score) = packed.score(&record.features).and_then(ranked) else { continue };
             match record.outcome {
                 Some(true) => outcomes.bad.add_many(score, 1),
                 Some(false) => outcomes.good.add_many(score, 1),
@@ -86,17 +132,7 @@ pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failu
     if let Some(why) = assay_author::one_class(good, bad) {
         return Err(Failure::no(format!("{}: {why}", features.display())));
     }
-    let Some(auc) = outcomes.auc() else { return Ok(()) };
-    let of = format!("AUC {auc:.3} on the outcomes of {}", features.display());
-    let is_judged = outcomes.good.count().min(outcomes.bad.count()) >= ENOUGH;
-    if auc >= 0.5 || reversed || !is_judged {
-        return print(format!("{of}, with which it was trained"));
-    }
-    Err(Failure::no(format!(
-        "{of}: wallets with a bad outcome have the higher scores. Was the order of the classes exchanged? LightGBM and \
-         scikit-learn sort text labels, so \"good\" is the second class and `margin` is \"log-odds-of-good\". \
-         --reversed accepts the model as it is"
-    )))
+    Ok(outcomes)
 }
 
 /// Compares a component that was made of the declaration with what its training predicts. Returns the result in a
@@ -143,34 +179,48 @@ pub fn prove(
 
 /// Compares the packed model with `expected` on rows that are not in the training data.
 fn compare_odd(packed: &Pack, odd: &OddRows, expected: &Path) -> Result<String, Failure> {
-    let predictions = Predictions::read_odd(expected).map_err(Failure::no)?;
-    if predictions.values.len() != odd.rows.len() {
+    let predictions = read(packed, expected, Predictions::read_odd)?;
+    if predictions.rows.len() != odd.rows.len() {
         return Err(Failure::no(format!(
             "{} has {} predictions, and the model has {} odd rows. Predict the rows of `assay features odd`, after the \
              training",
             expected.display(),
-            predictions.values.len(),
+            predictions.rows.len(),
             odd.rows.len()
         )));
     }
     let mut compared = Compared::default();
-    for (row, origin) in odd.rows.iter().zip(&predictions.values) {
+    for (row, origin) in odd.rows.iter().zip(&predictions.rows) {
         compared.wallets += 1;
-        match packed.predicts_of(predictions.unit, row) {
-            // Nobody trusts a margin that is no number: neither does the component, which refuses the wallet.
-            None => compared.refused += 1,
-            Some(_) if origin.is_nan() => compared.refused += 1,
-            Some(own) => compared.agrees("odd row", predictions.unit, own, *origin),
-        }
+        let is_extreme = row.iter().any(|figure| figure.is_nan() || figure.abs() >= EXTREME);
+        let own = |unit| packed.predicts_of(unit, row);
+        compared.row("odd row", &predictions.units, origin, own, is_extreme);
     }
-    let result = compared.result("odd rows", expected)?;
+    let most = compared.wallets / 2;
+    let result = compared.result("odd rows", expected, most)?;
     print(&result)?;
     Ok(result)
 }
 
+/// The predictions of a file.
+///
+/// # Errors
+/// What is wrong with the file, or a calibrated model has only margins in it, which no calibration changes.
+fn read(packed: &Pack, file: &Path, read: fn(&Path) -> Result<Predictions, FileFault>) -> Result<Predictions, Failure> {
+    let predictions = read(file).map_err(Failure::no)?;
+    if packed.is_calibrated && predictions.units == [Unit::Margin] {
+        return Err(Failure::no(format!(
+            "{} has only margins, which do not show the calibration: write the calibrated `probability`, that of \
+             predict_proba, as `assay_model.pack` does with CalibratedClassifierCV(FrozenEstimator(…))",
+            file.display()
+        )));
+    }
+    Ok(predictions)
+}
+
 /// Compares `component`, made of `packed`, with `expected` on the wallets of `features`.
 fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) -> Result<String, Failure> {
-    let predictions = Predictions::read(expected).map_err(Failure::no)?;
+    let predictions = read(packed, expected, Predictions::read)?;
     let model = standalone(component, &Limits::default()).map_err(Failure::no)?;
     let model = match (CreditModel::of(&model), SybilModel::of(&model)) {
         (Some(credit), _) => Served::Credit(credit),
@@ -184,14 +234,14 @@ fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) ->
         for (line, record) in chunk.records() {
             let record = record.map_err(|bad| Failure::no(format!("{}:{line}: {}", features.display(), bad.reason)))?;
             let Some(record) = record else { continue };
-            let origin = predictions.values.get(compared.wallets).copied();
+            let origin = predictions.rows.get(compared.wallets);
             compared.wallets += 1;
             if let Some(origin) = origin {
-                compared.one(packed, &model, predictions.unit, &record.features, origin)?;
+                compared.one(packed, &model, &predictions.units, &record.features, origin)?;
             }
         }
     }
-    let (count, wallets) = (predictions.values.len(), compared.wallets);
+    let (count, wallets) = (predictions.rows.len(), compared.wallets);
     if count != wallets {
         return Err(Failure::no(format!(
             "{} has {count} predictions, and {} has {wallets} wallets. Predict the rows of `assay features table`, all \
@@ -200,7 +250,7 @@ fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) ->
             features.display()
         )));
     }
-    let result = compared.result("wallets", expected)?;
+    let result = compared.result("wallets", expected, wallets.saturating_sub(1))?;
     print(&result)?;
     Ok(result)
 }
@@ -210,9 +260,9 @@ impl Compared {
         &mut self,
         packed: &Pack,
         model: &Served,
-        unit: Unit,
+        units: &[Unit],
         features: &Features,
-        origin: f64,
+        origin: &[f64],
     ) -> Result<(), Failure> {
         let wallet = self.wallets;
         let served = match model.score(features) {
@@ -228,25 +278,51 @@ impl Compared {
             self.refused += 1;
             return Ok(());
         }
-        let own = packed.predicts(unit, features).ok_or_else(|| {
-            Failure::no("a margin in points has no probability: name the column of the predictions `margin`")
-        })?;
-        self.agrees("wallet", unit, own, origin);
+        let own = |unit| packed.predicts(unit, features);
+        if units.iter().any(|unit| own(*unit).is_none()) {
+            let message = "a margin in points has no probability: name the column of the predictions `margin`";
+            return Err(Failure::no(message));
+        }
+        self.row("wallet", units, origin, own, false);
         Ok(())
     }
 
-    /// Counts one prediction; `what` is a wallet or an odd row.
-    fn agrees(&mut self, what: &str, unit: Unit, own: Predicted, origin: f64) {
-        self.largest = self.largest.max(own.difference(origin));
-        if !own.agrees(origin) {
+    /// Counts a wallet or odd row, of which the origin predicts `origin` in `units`. Nobody trusts a prediction that is
+    /// no number, so the component refuses such a row; of an extreme row, only one of the two may have none.
+    fn row(
+        &mut self,
+        what: &str,
+        units: &[Unit],
+        origin: &[f64],
+        own: impl Fn(Unit) -> Option<Predicted>,
+        is_extreme: bool,
+    ) {
+        let (mut is_refused, mut differs) = (false, None);
+        for (unit, origin) in units.iter().zip(origin) {
+            let own = own(*unit);
+            match own {
+                Some(own) if !origin.is_nan() => self.largest = self.largest.max(own.difference(*origin)),
+                _ => is_refused = true,
+            }
+            let agrees = match own {
+                _ if is_refused && is_extreme => true,
+                Some(own) => own.agrees(*origin),
+                None => origin.is_nan(),
+            };
+            if !agrees {
+                differs.get_or_insert((unit.as_str(), own.map_or(f64::NAN, |own| own.value), *origin));
+            }
+        }
+        self.refused += usize::from(is_refused);
+        if let Some((unit, own, origin)) = differs {
             self.differ += 1;
-            let (at, unit, own) = (self.wallets, unit.as_str(), own.value);
+            let at = self.wallets;
             self.first.get_or_insert_with(|| format!("{what} {at} has the {unit} {own}, expected {origin}"));
         }
     }
 
-    /// The result in a clause; `what` are wallets or odd rows.
-    fn result(self, what: &str, expected: &Path) -> Result<String, Failure> {
+    /// The result in a clause; `what` are wallets or odd rows, of which `most` may be refused.
+    fn result(self, what: &str, expected: &Path, most: usize) -> Result<String, Failure> {
         let Self { wallets, refused, differ, largest, first } = self;
         let expected = expected.file_name().unwrap_or_default().display();
         if let Some(first) = first {
@@ -254,6 +330,12 @@ impl Compared {
                 "{first}; {differ} of {wallets} {what} differ from {expected}, by up to {largest:e}. Are the \
                  predictions of this file, and of the features as model.toml has them now? Write the table again, \
                  train, and build"
+            )));
+        }
+        if refused > most {
+            return Err(Failure::no(format!(
+                "{refused} of {wallets} {what} have no prediction, so {expected} proves too little: correct what makes \
+                 it NaN, or what makes the component refuse a wallet"
             )));
         }
         let refused = if refused == 0 { String::new() } else { format!(" ({refused} refused)") };
@@ -267,23 +349,149 @@ impl Compared {
 mod tests {
     use assay_author::Language;
     use assay_domain::ModelKind;
+    use serde_json::Value;
+    use tempfile::TempDir;
 
-    use super::*;
+    use super::{super::workshop::packed_component, *};
 
     /// Every wallet of the template reaches the left leaf.
     const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n\
         feature_names=age repays liquidations assets\n\nTree=0\nnum_cat=0\nsplit_feature=1\nthreshold=1000000\n\
         decision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\nend of trees\n";
 
-    #[test]
-    fn a_component_is_compared_with_what_its_training_predicts() {
+    /// The template of trees with `tree`, as a model of `kind` with more lines under its scale.
+    fn folder(kind: ModelKind, tree: &str, more: &str) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "0.1", "").unwrap() {
             std::fs::write(path(name), text).unwrap();
         }
-        std::fs::write(path("model.txt"), TREE).unwrap();
-        std::fs::write(path("matrix.csv"), "age,repays,liquidations,assets\n1,2,3,4\n1,2000000,3,4\n").unwrap();
+        let text = std::fs::read_to_string(path("model.toml")).unwrap();
+        let text = text.replacen("\n[[factor]]", &format!("\n{more}\n[[factor]]"), 1);
+        let text = match kind {
+            ModelKind::Sybil => {
+                let risk = text.replace("[score]", "[risk]").replace("\"log-odds-of-bad\"", "\"log-odds-of-bot\"");
+                format!("kind = \"sybil\"\n{}", risk.replace("monotone = \"falling\"", ""))
+            }
+            _ => text,
+        };
+        std::fs::write(path("model.toml"), text).unwrap();
+        std::fs::write(path("model.txt"), tree).unwrap();
+        let rows = "age,repays,liquidations,assets\n1,2,0,4\n1,2000000,3,4\n";
+        std::fs::write(path("matrix.csv"), rows).unwrap();
+        folder
+    }
+
+    /// Writes wallets as (number, liquidations, outcome) to history.jsonl.
+    fn history(folder: &Path, wallets: &[(usize, u64, Option<bool>)]) {
+        let text = std::fs::read_to_string(folder.join("history.jsonl")).unwrap();
+        let mut wallet: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        let mut lines = String::new();
+        for (count, liquidations, outcome) in wallets {
+            wallet["markets"][0]["liquidation"] = (*liquidations).into();
+            wallet["outcome"] = (*outcome).into();
+            lines += &format!("{wallet}\n").repeat(*count);
+        }
+        std::fs::write(folder.join("history.jsonl"), lines).unwrap();
+    }
+
+    #[test]
+    fn a_reversed_model_is_refused_whatever_its_kind() {
+        let tree = TREE.replace("split_feature=1\nthreshold=1000000", "split_feature=2\nthreshold=0.5");
+        let (good, bad) = (Some(false), Some(true));
+        for (kind, reversed) in [
+            (ModelKind::Credit, "wallets with a bad outcome have the higher scores"),
+            (ModelKind::Sybil, "bots have the lower risks"),
+        ] {
+            let folder = folder(kind, &tree, "");
+            let path = |name: &str| folder.path().join(name);
+            let packed = assay_author::pack(&path("model.toml")).unwrap();
+            let said = |accepts: bool| match ranks(&packed, &path("history.jsonl"), accepts) {
+                Ok(unjudged) => format!("accepted: {unjudged:?}"),
+                Err(failure) => failure.message,
+            };
+            for (wallets, words) in [
+                (&[(30, 0, good), (5, 1, bad)][..], "accepted: None"),
+                (&[(30, 1, good), (5, 0, bad)], reversed),
+                (&[(400, 1, good), (3, 0, bad)], reversed),
+                // Chance explains these.
+                (&[(1, 1, good), (1, 0, bad)], "accepted: None"),
+                (&[(15, 0, good), (16, 1, good), (16, 0, bad), (15, 1, bad)], "accepted: None"),
+                (&[(5, 0, None), (5, 1, None)], "accepted: Some(\"No outcomes in history.jsonl: "),
+                (&[(5, 0, bad), (5, 1, None)], "all 5 outcomes are 1 (bad)"),
+            ] {
+                history(folder.path(), wallets);
+                assert!(said(false).contains(words), "{kind} {wallets:?}: {}", said(false));
+                let is_refused = words == reversed;
+                assert!(!is_refused || said(true) == "accepted: None", "{kind} {wallets:?}: {}", said(true));
+                let proof = Proof { unproven: true, ..Proof::default() };
+                let made = packed_component(&path("model.toml"), &proof, false);
+                assert_eq!(made.is_ok(), words.starts_with("accepted"), "{kind} {wallets:?}: {made:?}");
+                assert!(!is_refused || packed_component(&path("model.toml"), &proof, true).is_ok(), "{kind}");
+            }
+            let card = "[[section]]\ntitle = \"Purpose\"\ntext = \"To be kept.\"\n";
+            std::fs::write(path("card.toml"), card).unwrap();
+            history(folder.path(), &[(2, 0, None)]);
+            let proof = Proof { unproven: true, ..Proof::default() };
+            let made = packed_component(&path("model.toml"), &proof, false).unwrap();
+            for words in ["To be kept.", "never compared with the training", "No outcomes in history.jsonl"] {
+                assert!(made.windows(words.len()).any(|part| part == words.as_bytes()), "{kind}: {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_proof_without_numbers_or_without_the_calibration_proves_nothing() {
+        let calibration = "calibration = { method = \"platt\", of = \"margin\", a = -2.0, b = 0.5 }";
+        let calibrated = |margin: f64| 1.0 / (1.0 + (-2.0 * margin + 0.5).exp());
+        let plain = |margin: f64| 1.0 / (1.0 + (-margin).exp());
+        for (more, probability) in [("", &plain as &dyn Fn(f64) -> f64), (calibration, &calibrated)] {
+            let folder = folder(ModelKind::Credit, TREE, more);
+            let path = |name: &str| folder.path().join(name);
+            let packed = assay_author::pack(&path("model.toml")).unwrap();
+            let component = assay_registry::to_component(&packed.core).unwrap();
+            let rows = OddRows::of(&path("model.toml")).unwrap().rows;
+            let margins: Vec<f64> = rows.iter().map(|row| if row[1] > 1e6 { 0.5 } else { -0.25 }).collect();
+            let said = |head: &str, cells: &dyn Fn(f64) -> String, is_read: &dyn Fn(usize) -> bool| {
+                let write = |name: &str, margins: &[f64], is_read: &dyn Fn(usize) -> bool| {
+                    let nan = vec!["nan"; head.split(',').count()].join(",");
+                    let line = |(at, margin)| if is_read(at) { cells(margin) } else { nan.clone() };
+                    let lines: Vec<String> = margins.iter().copied().enumerate().map(line).collect();
+                    std::fs::write(path(name), format!("{head}\n{}\n", lines.join("\n"))).unwrap();
+                };
+                write("predictions.csv", &[-0.25, -0.25], &|_| true);
+                write("odd-predictions.csv", &margins, is_read);
+                let proof = Proof::default();
+                let proved = prove(&proof, &path("model.toml"), &packed, &component, &path("wallets.jsonl"));
+                proved.map_or_else(|failure| failure.message, |_| "equal".into())
+            };
+            let margin = |margin: f64| margin.to_string();
+            let both = |margin: f64| format!("{margin},{}", probability(margin));
+            let exchanged = |margin: f64| format!("{margin},{}", probability(-margin));
+            let all = |_: usize| true;
+            let none = |_: usize| false;
+            let half = |at: usize| at.is_multiple_of(2);
+            let few = |at: usize| rows[at].iter().all(|figure| figure.abs() < 1e15);
+            let calibrated = !more.is_empty();
+            for (head, cells, is_read, words) in [
+                ("margin", &margin as &dyn Fn(f64) -> String, &all as &dyn Fn(usize) -> bool, "equal"),
+                ("margin,probability", &both, &all, "equal"),
+                ("margin,probability", &both, &few, "equal"),
+                ("margin,probability", &exchanged, &all, "has the probability"),
+                ("margin,probability", &both, &none, "expected NaN"),
+                ("margin,probability", &both, &half, "expected NaN"),
+            ] {
+                let words = if calibrated && head == "margin" { "do not show the calibration" } else { words };
+                let said = said(head, cells, is_read);
+                assert!(said.contains(words), "{more} {head} {words}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_component_is_compared_with_what_its_training_predicts() {
+        let folder = folder(ModelKind::Credit, TREE, "");
+        let path = |name: &str| folder.path().join(name);
         let packed = assay_author::pack(&path("model.toml")).unwrap();
         let component = assay_registry::to_component(&packed.core).unwrap();
         let proved = |proof: &Proof| {

@@ -216,6 +216,9 @@ pub enum Command {
         /// Pack a trained model without predictions.csv and odd-predictions.csv next to it; its card says so
         #[arg(long)]
         unproven: bool,
+        /// Accept a trained model whose scores rank the outcomes of history.jsonl in reverse
+        #[arg(long)]
+        reversed: bool,
     },
     /// Make a version the champion, which answers requests, on a running server
     Promote {
@@ -287,7 +290,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
         Command::Push { file, place } => oci::push(&file, &read(&file, &Limits::default())?, &place),
         Command::Pull { place, output } => oci::pull(&place, &output, &Limits::default()),
-        Command::Pack { source, output, unproven } => pack(&source, &output, unproven, &Limits::default()),
+        Command::Pack { source, output, unproven, reversed } => pack(&source, &output, unproven, reversed),
         Command::Check { file, json, config } => inspect::check(&file, json, &config),
         Command::List { json, config } => inspect::list(json, &config),
         Command::Card { version, kind, config } => card::card(kind, &version, &config),
@@ -423,11 +426,18 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn pack(source: &Path, output: &Path, unproven: bool, limits: &Limits) -> Result<(), Failure> {
+fn pack(source: &Path, output: &Path, unproven: bool, reversed: bool) -> Result<(), Failure> {
     let component = if source.extension().is_some_and(|end| end == "toml") {
-        workshop::packed_component(source, &Proof { unproven, ..Proof::default() })?
+        workshop::packed_component(source, &Proof { unproven, ..Proof::default() }, reversed)?
     } else {
-        let bytes = read(source, limits)?;
+        let bytes = read(source, &Limits::default())?;
+        if !matches!(bytes.as_slice(), [0, b'a', b's', b'm', _, 0, 0 | 1, 0, ..]) {
+            return Err(Failure::no(format!(
+                "{} is not WebAssembly: name the core module that cargo built, or the model.toml that names a trained \
+                 file",
+                source.display()
+            )));
+        }
         let component = assay_registry::to_component(&bytes);
         component.map_err(|error| Failure::no(format!("{} {error}", source.display())))?.into_owned()
     };
@@ -438,6 +448,24 @@ fn pack(source: &Path, output: &Path, unproven: bool, limits: &Limits) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_webassembly_becomes_a_component() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, output) = (folder.path().join("model.txt"), folder.path().join("model.wasm"));
+        for (bytes, is_packed) in [
+            (&b"tree\nversion=v4\n"[..], false),
+            (b"{}", false),
+            (b"", false),
+            (b"\x1f\x8b\x08", false),
+            (b"\0asm\x01\0\0", false),
+            (b"\0asm\x0d\0\x01\0", true),
+        ] {
+            std::fs::write(&source, bytes).unwrap();
+            let packed = pack(&source, &output, false, false);
+            assert_eq!((packed.is_ok(), output.exists()), (is_packed, is_packed), "{bytes:?}: {packed:?}");
+        }
+    }
 
     #[test]
     fn files_that_cannot_be_components_are_refused_unread() {

@@ -100,11 +100,11 @@ pub fn build(folder: &Path, How { accept, fuse, reversed, proof, features }: How
     let mut notes = Notes { card: card(&folder)?, training: None };
     let component = if folder.join(DECLARATION).is_file() {
         let packed = pack(&folder.join(DECLARATION))?;
-        expect::ranks(&packed, &features, reversed)?;
+        let unjudged = expect::ranks(&packed, &features, reversed)?;
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
         let proved = expect::prove(&proof, &folder.join(DECLARATION), &packed, &component, &features)?;
-        notes.card = stated(notes.card, &packed, proved)?;
+        notes.card = stated(notes.card, &packed, [proved, unjudged])?;
         notes.training = if features.is_file() { Some(digest(&features)?) } else { None };
         component
     } else if proof.expect.is_some() {
@@ -135,11 +135,12 @@ fn card(folder: &Path) -> Result<Option<Arc<str>>, Failure> {
     Ok(Some(text.into()))
 }
 
-/// The card with the outcome of the comparison as its last section, and with the features and the table of their
+/// The card with what was `proved` and what was not as its last section, and with the features and the table of their
 /// training.
-fn stated(card: Option<Arc<str>>, packed: &Pack, proved: Option<String>) -> Result<Option<Arc<str>>, Failure> {
+fn stated(card: Option<Arc<str>>, packed: &Pack, proved: [Option<String>; 2]) -> Result<Option<Arc<str>>, Failure> {
     let mut text = card.as_deref().unwrap_or_default().to_owned();
-    if let Some(proved) = proved {
+    let proved = proved.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    if !proved.is_empty() {
         text += &format!("\n[[section]]\ntitle = \"Proof\"\ntext = {proved:?}\n");
     }
     text += &packed.card();
@@ -162,14 +163,16 @@ pub fn pack(declaration: &Path) -> Result<Pack, Failure> {
     Ok(packed)
 }
 
-/// A model without code as a component, proved as [`build`] does, with a card that says so if a library trained it.
-pub fn packed_component(declaration: &Path, proof: &Proof) -> Result<Vec<u8>, Failure> {
+/// A model without code as a component, judged and proved as [`build`] does, with its card.
+pub fn packed_component(declaration: &Path, proof: &Proof, reversed: bool) -> Result<Vec<u8>, Failure> {
+    let card = card(declaration.parent().unwrap_or(Path::new("")))?;
     let packed = pack(declaration)?;
-    let made = component(&packed.core)?;
     let features = declaration.with_file_name(HISTORY);
+    let unjudged = expect::ranks(&packed, &features, reversed)?;
+    let made = component(&packed.core)?;
     let proved = expect::prove(proof, declaration, &packed, &made, &features)?;
     let training = if proved.is_some() && features.is_file() { Some(digest(&features)?) } else { None };
-    Ok(Notes { card: stated(None, &packed, proved)?, training }.put(made))
+    Ok(Notes { card: stated(card, &packed, [proved, unjudged])?, training }.put(made))
 }
 
 pub fn component(core: &[u8]) -> Result<Vec<u8>, Failure> {
