@@ -1,4 +1,4 @@
-"""Trains 60 models with options that no other test has, packs each by the Python package, and compares it with its
+"""Trains models with options that no other test has, packs each by the Python package, and compares it with its
 estimator: trainings.py FOLDER [NAME …]. `assay` is on PATH, or ASSAY_BIN names it.
 
 `pack` compares the component with what the estimator predicts for 1,000 odd wallets (absent figures, counts at the ends
@@ -21,6 +21,8 @@ import lightgbm
 import numpy
 import xgboost
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (ExtraTreesClassifier, GradientBoostingClassifier, GradientBoostingRegressor,
                               HistGradientBoostingClassifier, RandomForestClassifier)
@@ -80,10 +82,12 @@ text = "All counts."
 '''
 
 
-def declared(name, end, filled, points, absent):
+def declared(name, end, filled, margin, absent):
     made = folder / name
     made.mkdir(parents=True)
-    text = declaration.format(end=end, margin="points" if points else "log-odds-of-bad", score="base = 0" if points else "")
+    text = declaration.format(end=end, margin=margin, score="base = 0" if margin == "points" else "")
+    if margin == "log-odds-of-bot":
+        text = 'kind = "sybil"\n' + text.replace("[score]", "[risk]")
     for feature, expression in FEATURES:
         expression = f"or_else({expression}, -1)" if filled else expression
         text += f'[[feature]]\nname = "{feature}"\nis = "{expression}"\nfactor = "All"\n'
@@ -92,15 +96,18 @@ def declared(name, end, filled, points, absent):
     return made
 
 
-results = []
+results, unexpected = [], []
 
 
-def train(name, fit, end="onnx", filled=None, points=False, absent=False, single=None):
-    """Fits and packs; `filled` has -1 for what is absent, as estimators of scikit-learn need."""
+def train(name, fit, end="onnx", filled=None, points=False, absent=False, single=None, margin="log-odds-of-bad", wanted=None,
+          wallets=odd, more=""):
+    """Fits and packs; `filled` has -1 for what is absent, as estimators of scikit-learn need. `wanted` are words of the
+    refusal, or `equal`; `more` goes into the declaration."""
     if chosen and name not in chosen:
         return
     filled = end == "onnx" and not absent if filled is None else filled
-    made = declared(name, end, filled, points, absent)
+    made = declared(name, end, filled, "points" if points else margin, absent)
+    (made / "model.toml").write_text((made / "model.toml").read_text().replace("[[factor]]", f"{more}[[factor]]", 1))
     x = assay_model.features(made / "model.toml", training)
     y = x.pop("outcome").astype(int)
     x = x.fillna(0) if absent else x
@@ -115,12 +122,15 @@ def train(name, fit, end="onnx", filled=None, points=False, absent=False, single
         said = io.StringIO()
         try:
             with contextlib.redirect_stdout(said):
-                assay_model.pack(estimator, made, odd)
+                assay_model.pack(estimator, made, wallets)
             proved = [line for line in said.getvalue().splitlines() if "largest difference" in line]
             results.append((name, "equal", "; ".join(line.replace("the component predicts what ", "") for line in proved)))
         except AssayError as error:
             found = "differ" if " differ from " in str(error) else "refused"
             results.append((name, found, str(error)))
+    _, found, said = results[-1]
+    if wanted is not None and wanted != found and wanted not in said:
+        unexpected.append(f"{name}: {wanted}")
     print(" | ".join(results[-1]), flush=True)
 
 
@@ -232,10 +242,74 @@ learn("network-logistic", make_pipeline(MinMaxScaler(), MLPClassifier((5,), acti
 learn("grid", GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1]}, cv=2))
 learn("calibrated", CalibratedClassifierCV(LogisticRegression(), cv=2))
 
+# The direction: by labels, whether the file has them or not, and by outcomes.
+unlabelled = [{name: value for name, value in one.items() if name != "outcome"} for one in odd]
+REVERSED, UNKNOWN, BOT = "wallets with a bad outcome have the higher scores", "nothing says whether that is good or bad", "where 1 is a bot"
+for margin, labels, wanted in [
+    ("bad", (0, 1), "equal"), ("bad", (False, True), "equal"), ("bad", (1, 0), REVERSED),
+    ("bad", ("good", "bad"), 'write "log-odds-of-good"'), ("bad", ("Good", "Bad"), 'write "log-odds-of-good"'),
+    ("good", ("good", "bad"), 'equal'), ("bad", ("repaid", "default"), UNKNOWN), ("bad", ("default", "repaid"), UNKNOWN),
+    ("bad", ("no", "yes"), UNKNOWN), ("bad", (1, 2), UNKNOWN), ("bad", (-1, 1), UNKNOWN), ("bot", (0, 1), "equal"),
+    ("bot", (1, 0), "bots have the lower risks"), ("bot", ("human", "bot"), BOT), ("bot", ("good", "bot"), BOT),
+    ("bot", ("honest", "Sybil"), BOT), ("bot", ("account", "bot"), "equal"),
+]:
+    by = {"text": (lightgbm.LGBMClassifier(n_estimators=9, n_jobs=1, verbose=-1), "txt"),
+          "network": (make_pipeline(StandardScaler(), MLPClassifier((4,), max_iter=60, random_state=7)), "onnx"),
+          "linear": (make_pipeline(StandardScaler(), LogisticRegression()), "onnx")}
+    for of, (estimator, end) in by.items():
+        fit = lambda x, y, estimator=estimator: estimator.fit(x, numpy.where(y == 1, labels[1], labels[0]))  # noqa: E731
+        name = f"labels-{of}-{margin}-{labels[0]}-{labels[1]}"
+        train(name, fit, end, True, margin=f"log-odds-of-{margin}", wanted=wanted)
+        if all(isinstance(one, str) for one in labels):
+            train(f"{name}-unknown", fit, end, True, margin=f"log-odds-of-{margin}", wanted=wanted, wallets=unlabelled)
+
+
+# What an estimator predicts is compared, and not only its margin.
+class Halved(lightgbm.LGBMClassifier):
+    def predict_proba(self, *arguments, **more):
+        return super().predict_proba(*arguments, **more) / 2
+
+
+small = dict(n_estimators=30, n_jobs=1, verbose=-1)
+train("own-early", lambda x, y: lightgbm.LGBMClassifier(pred_early_stop=True, pred_early_stop_freq=1, pred_early_stop_margin=0.1,
+      **small).fit(x, y), "txt", wanted="has the probability")
+train("own-subclass", lambda x, y: Halved(**small).fit(x, y), "txt", wanted="has the probability")
+train("own-sigmoid", lambda x, y: lightgbm.LGBMClassifier(sigmoid=2, **small).fit(x, y), "txt", wanted="equal")
+learn("own-multinomial", make_pipeline(StandardScaler(), LogisticRegression(multi_class="multinomial")), wanted="equal")
+learn("own-columns", make_pipeline(ColumnTransformer([("scaled", StandardScaler(), ["gap", "debt"])], remainder="passthrough"),
+      LogisticRegression()), wanted="equal")
+learn("own-components", make_pipeline(StandardScaler(), PCA(3), LogisticRegression()), wanted="equal")
+learn("own-hist", HistGradientBoostingClassifier(max_iter=20), wanted="HistGradientBoosting compares in double precision")
+
+# A calibration is declared as the estimator has it.
+for method, of, base in [("sigmoid", "txt", lightgbm.LGBMClassifier(**small)), ("isotonic", "json", xgboost.XGBClassifier(n_estimators=9, n_jobs=1)),
+                         ("isotonic", "onnx", make_pipeline(StandardScaler(), LogisticRegression()))]:
+    fitted = lambda x, y, base=base, method=method: CalibratedClassifierCV(  # noqa: E731
+        FrozenEstimator(base.fit(x[:1000], y[:1000])), method=method).fit(x[1000:], y[1000:])
+    train(f"calibrated-none-{of}", fitted, of, wanted="has no calibration: write\n[score.calibration]\nmethod")
+    if results and results[-1][0] == f"calibrated-none-{of}":
+        lines = results[-1][2].partition("write\n")[2]
+        train(f"calibrated-{of}", fitted, of, wanted="equal", more=lines)
+        train(f"calibrated-inside-{of}", lambda x, y, base=base: base.fit(x[:1000], y[:1000]), of, wanted="has a calibration, and",
+              more=lines)
+        other = lines.replace('"margin"', '"?"').replace('"probability"', '"margin"').replace('"?"', '"probability"')
+        train(f"calibrated-other-{of}", fitted, of, wanted="has another calibration", more=other)
+
+# What CatBoost does not save.
+scaled = lambda made: made.set_scale_and_bias(2, [0.5]) or made  # noqa: E731
+settings = dict(iterations=5, verbose=False, thread_count=1, allow_writing_files=False)
+for name, fit, wanted in [
+    ("scaled", lambda x, y: scaled(catboost.CatBoostClassifier(**settings).fit(x, y)), "Leave out set_scale_and_bias"),
+    ("sum", lambda x, y: catboost.sum_models([catboost.CatBoostClassifier(**settings).fit(x, y)] * 2), "pack one fitted model"),
+    ("float", lambda x, y: catboost.CatBoostClassifier(**settings).fit(x, y.astype(float)), "Fit it to whole numbers"),
+]:
+    train(f"cat-{name}", fit, wanted=wanted)
+
 for result in ("equal", "refused", "differ", "not trained"):
     print(f"{sum(one[1] == result for one in results)} {result}")
 # HistGradientBoosting compares with thresholds in double precision, of which its file has the nearest single ones: only
 # the odd rows show it. skl2onnx converts the discriminant analysis of two classes to other figures.
-known = {"learn-hist", "learn-discriminant"}
-unknown = [one[0] for one in results if one[1] in ("differ", "not trained") and one[0] not in known]
-sys.exit(", ".join(unknown) or None)
+known = {"learn-hist", "learn-own-hist", "learn-discriminant"}
+unknown = [one[0] for one in results if one[1] in ("differ", "not trained") and one[0] not in known
+           and not one[0].startswith(("own-", "calibrated-"))]
+sys.exit(", ".join(unknown + unexpected) or None)

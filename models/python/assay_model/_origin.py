@@ -59,6 +59,11 @@ def _unwrapped(estimator: Any) -> Any:
             return estimator
 
 
+def _final(estimator: Any) -> Any:
+    """The last step of a pipeline."""
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
 def _save(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> None:
     """Saves the estimator as its library does, or as ONNX."""
     if library == "lightgbm":
@@ -75,20 +80,24 @@ def _save(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> 
         try:
             estimator.save_model(str(file), format="onnx")
         except Exception as error:
-            symmetric = str(estimator.get_all_params().get("grow_policy", "SymmetricTree")) == "SymmetricTree"
-            remedy = "Fit it to whole numbers: y.astype(int)" if symmetric else "Fit it with grow_policy='SymmetricTree'"
+            remedy = next((remedy for word, remedy in _CATBOOST_REMEDIES.items() if word in str(error)), _PLAIN_CATBOOST)
             raise AssayError(f"CatBoost cannot save it as ONNX: {error}. {remedy}") from error
         return
     try:
         import skl2onnx
         from skl2onnx.common.data_types import FloatTensorType
+        from sklearn.compose import ColumnTransformer
+        from sklearn.pipeline import Pipeline
     except ImportError as error:
         raise AssayError("skl2onnx is missing: pip install 'assay-model[scikit-learn]'") from error
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    final = _final(estimator)
+    # A ColumnTransformer picks columns by their names, which are those of the inputs.
+    named = isinstance(estimator, Pipeline) and any(isinstance(step, ColumnTransformer) for _, step in estimator.steps)
+    inputs = [(name, 1) for name in table.columns] if named else [("x", table.shape[1])]
     try:
         model = skl2onnx.to_onnx(
             estimator,
-            initial_types=[("x", FloatTensorType([None, table.shape[1]]))],
+            initial_types=[(name, FloatTensorType([None, width])) for name, width in inputs],
             options={id(final): {"zipmap": False}} if hasattr(final, "classes_") else None,
             target_opset={"": 15, "ai.onnx.ml": 3},
         )
@@ -98,41 +107,66 @@ def _save(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> 
     file.write_bytes(model.SerializeToString())
 
 
-def _predict(estimator: Any, library: str, table: pandas.DataFrame) -> tuple[str, numpy.ndarray]:
-    """The margin or probability that the estimator itself predicts for each row, and which of them it is."""
-    x = table.to_numpy()
-    # ONNX has figures of single precision.
-    single = x.astype(numpy.float32)
+def _margin(estimator: Any, library: str, rows: Any) -> Any:
+    """The margin that the estimator itself predicts for each row; None if it has only a probability."""
     if library == "lightgbm":
-        return "margin", getattr(estimator, "booster_", estimator).predict(x, raw_score=True)
+        return getattr(estimator, "booster_", estimator).predict(rows, raw_score=True)
+    if library == "xgboost" and hasattr(estimator, "get_booster"):
+        return estimator.predict(rows, output_margin=True)
     if library == "xgboost":
-        if hasattr(estimator, "get_booster"):
-            named = hasattr(estimator, "feature_names_in_")
-            return "margin", estimator.predict(table.reset_index(drop=True) if named else x, output_margin=True)
         import xgboost
 
-        rows = xgboost.DMatrix(x, feature_names=estimator.feature_names)
-        return "margin", estimator.predict(rows, output_margin=True)
+        return estimator.predict(xgboost.DMatrix(rows, feature_names=estimator.feature_names), output_margin=True)
     if library == "catboost":
-        return "margin", estimator.predict(single, prediction_type="RawFormulaVal")
-    named = hasattr(estimator, "feature_names_in_")
-    rows = pandas.DataFrame(single, columns=table.columns) if named else single
+        return estimator.predict(rows, prediction_type="RawFormulaVal")
     if hasattr(estimator, "decision_function"):
-        return "margin", estimator.decision_function(rows)
-    if hasattr(estimator[-1] if hasattr(estimator, "steps") else estimator, "classes_"):
-        return "probability", estimator.predict_proba(rows)[:, 1]
-    return "margin", estimator.predict(rows)
+        return estimator.decision_function(rows)
+    return None if hasattr(_final(estimator), "classes_") else estimator.predict(rows)
 
 
-def _write(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> None:
+def _predict(estimator: Any, calibrated: Any, library: str, table: pandas.DataFrame) -> dict[str, numpy.ndarray]:
+    """What the estimator itself predicts for each row: its margin, and the probability of its second class."""
+    # ONNX has figures of single precision.
+    x = table.to_numpy(numpy.float32 if _ENDS[library] == ".onnx" else None)
+    # LightGBM and CatBoost do not need the names.
+    named = library in ("xgboost", "sklearn") and hasattr(estimator, "feature_names_in_")
+    framed = pandas.DataFrame(x, columns=table.columns)
+    rows = framed if named else x
+    margin = _margin(estimator, library, rows)
+    columns = {} if margin is None else {"margin": numpy.asarray(margin, dtype=numpy.float64).reshape(-1)}
+    objective = getattr(estimator, "objective", None)
+    # With these, predict_proba is the margin.
+    if not hasattr(estimator, "predict_proba") or callable(objective) or objective == "binary:logitraw":
+        return columns
+    source, of_rows = (estimator, rows) if calibrated is None else (calibrated, framed)
+    of_rows = of_rows if calibrated is None or hasattr(calibrated, "feature_names_in_") else x
+    columns["probability"] = numpy.asarray(source.predict_proba(of_rows), dtype=numpy.float64)[:, 1]
+    if library == "sklearn" and calibrated is None and margin is not None:
+        # Some decision functions are half of the log-odds.
+        implied = 1 / (1 + numpy.exp(-columns["margin"]))
+        if not numpy.allclose(implied, columns["probability"], atol=1e-6, equal_nan=True):
+            del columns["margin"]
+    return columns
+
+
+def _write(estimator: Any, calibrated: Any, library: str, table: pandas.DataFrame, file: Path) -> None:
     """Writes what the estimator predicts for the rows of `table`."""
     with warnings.catch_warnings():
         # The largest figures overflow on the way.
         warnings.simplefilter("ignore", RuntimeWarning)
-        unit, values = _predict(estimator, library, table)
-    values = numpy.asarray(values, dtype=numpy.float64).reshape(-1)
-    numpy.savetxt(file, values, header=unit, comments="", fmt="%.17g")
+        columns = _predict(estimator, calibrated, library, table)
+    values = numpy.column_stack(list(columns.values()))
+    numpy.savetxt(file, values, header=",".join(columns), comments="", fmt="%.17g", delimiter=",")
 
+
+# A word of an error of CatBoost, and what to do.
+_CATBOOST_REMEDIES = {
+    "Scale": "Leave out set_scale_and_bias: ONNX has the sum of the trees only",
+    "symmetric": "Fit it with grow_policy='SymmetricTree'; a model that was loaded from ONNX cannot be saved again",
+    "ategorical": "Fit it without cat_features: write `if` for each category into the expressions of model.toml",
+    "label": "Fit it to whole numbers: y.astype(int)",
+}
+_PLAIN_CATBOOST = "Fit a CatBoostClassifier to the columns of `features`, with symmetric trees and numbers only"
 
 # The losses of CatBoost whose raw value is log-odds, or the predicted value itself.
 _CATBOOST = {"Logloss", "CrossEntropy", "RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "LogCosh"}
@@ -148,9 +182,19 @@ def _is_fitted(final: Any, library: str) -> bool:
     return fitted or not hasattr(final, "fit")
 
 
-def _checked(estimator: Any, library: str, margin: Any, declaration: Path) -> None:
-    """Refuses what the saved file does not say, so that no model reads it: labels, missing figures, the loss."""
-    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+def _built(estimator: Any, *arguments: Any) -> str:
+    try:
+        return run(*arguments)
+    except AssayError as error:
+        if " differ from " in str(error) and type(_final(estimator)).__name__.startswith("HistGradientBoosting"):
+            raise AssayError(f"{error}. HistGradientBoosting compares in double precision, and ONNX has single: fit "
+                             "LGBMClassifier, or GradientBoostingClassifier to x.astype('float32')") from error
+        raise
+
+
+def _checked(estimator: Any, library: str) -> None:
+    """Refuses what the saved file does not say, so that no model reads it: missing figures, the loss."""
+    final = _final(estimator)
     if not _is_fitted(final, library):
         raise AssayError(f"{type(final).__name__} is not fitted: call its `fit` with the columns of `features`, then pack it")
     if len(getattr(final, "classes_", [0, 1])) == 1:
@@ -162,22 +206,69 @@ def _checked(estimator: Any, library: str, margin: Any, declaration: Path) -> No
             raise AssayError(f"its figure for missing values is {missing}, which XGBoost does not save: fit it with "
                              "missing=numpy.nan, and absent figures as NaN")
     if library == "catboost":
-        loss = str(final.get_all_params().get("loss_function", "")).partition(":")[0]
+        try:
+            loss = str(final.get_all_params().get("loss_function", "")).partition(":")[0]
+        except Exception as error:
+            raise AssayError(f"CatBoost does not say what it was fitted to: {error}. A sum of models, as sum_models makes, "
+                             "has no loss: pack one fitted model") from error
         if loss not in _CATBOOST:
             raise AssayError(f"its loss is {loss}, whose prediction is not the sum of its trees: fit it with Logloss, "
                              "or with RMSE on a score")
     if library == "sklearn" and hasattr(final, "classes_") and not hasattr(final, "predict_proba"):
         raise AssayError(f"the decision function of {type(final).__name__} is not in log-odds: fit an estimator with "
                          "predict_proba, such as LogisticRegression")
-    # Libraries sort text labels: the margin is the log-odds of the last one.
+
+
+# The outcome of each margin, and pairs of labels of which the second is outcome 1.
+_OUTCOMES = {"log-odds-of-bad": "bad", "log-odds-of-good": "good", "log-odds-of-bot": "bot"}
+_NUMBERED = (["0", "1"], ["0.0", "1.0"], ["false", "true"])
+
+
+def _labelled(final: Any, declared: dict[str, Any], margin: Any, declaration: Path) -> None:
+    """Refuses labels that do not say that the second class is the outcome of the margin. Libraries sort text labels, and
+    not every file has them."""
     classes = [str(one) for one in getattr(final, "classes_", [])]
-    known = {"log-odds-of-bad": "bad", "log-odds-of-good": "good", "log-odds-of-bot": "bot"}
-    if len(classes) == 2 and margin in known and classes[1] in known.values() and classes[1] != known[margin]:
-        raise AssayError(f"it predicts the log-odds of {classes[1]!r}, the second of its classes {classes}, and "
-                         f"{declaration} has margin = {margin!r}: write \"log-odds-of-{classes[1]}\"")
+    outcome, lower = _OUTCOMES.get(margin), [one.lower() for one in classes]
+    if len(classes) != 2 or outcome is None or lower in _NUMBERED or lower[1] == outcome:
+        return
+    said = f"it predicts the log-odds of {classes[1]!r}, the second of its classes {classes}"
+    if declared.get("kind") == "sybil":
+        raise AssayError(f"{said}, and not of a bot: fit it to the classes 0 and 1, where 1 is a bot")
+    if lower[1] in ("bad", "good"):
+        raise AssayError(f"{said}, and {declaration} has margin = {margin!r}: write \"log-odds-of-{lower[1]}\"")
+    raise AssayError(f"{said}, and nothing says whether that is good or bad: fit it to the classes 0 and 1, where 1 is the "
+                     "outcome of `margin`, or 'bad' and 'good'")
 
 
-def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None) -> Path:
+def _uncalibrated(estimator: Any) -> tuple[Any, dict[str, Any]]:
+    """The estimator inside a CalibratedClassifierCV, and [score.calibration] with its numbers."""
+    fitted = getattr(estimator, "calibrated_classifiers_", [])
+    if len(fitted) != 1:
+        raise AssayError(f"it is a mean of {len(fitted)} calibrated models, or not fitted: fit "
+                         "CalibratedClassifierCV(FrozenEstimator(model)) to other wallets than the model")
+    inner, calibrator = _unwrapped(fitted[0].estimator), fitted[0].calibrators[0]
+    of = "margin" if hasattr(fitted[0].estimator, "decision_function") else "probability"
+    if hasattr(calibrator, "a_") and hasattr(calibrator, "b_"):
+        return inner, {"method": "platt", "of": of, "a": float(calibrator.a_), "b": float(calibrator.b_)}
+    if hasattr(calibrator, "X_thresholds_"):
+        x, y = (list(map(float, one)) for one in (calibrator.X_thresholds_, calibrator.y_thresholds_))
+        return inner, {"method": "isotonic", "of": of, "x": x, "y": y}
+    raise AssayError(f"its calibration is {type(calibrator).__name__}: calibrate with method='sigmoid' or 'isotonic'")
+
+
+def _calibrated(wanted: dict[str, Any], score: dict[str, Any], section: str, declaration: Path) -> None:
+    """Refuses a declaration that has another calibration than the estimator."""
+    if score.get("calibration") == wanted:
+        return
+    quoted = {name: f'"{one}"' if isinstance(one, str) else repr(one) for name, one in wanted.items()}
+    lines = "".join(f"{name} = {one}\n" for name, one in quoted.items())
+    found = "another" if "calibration" in score else "no"
+    raise AssayError(f"{declaration} has {found} calibration: write\n[{section}.calibration]\n{lines}")
+
+
+def pack(
+    estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None, reversed: bool = False
+) -> Path:
     """Packs a fitted estimator of LightGBM, XGBoost, CatBoost or scikit-learn as a component, and returns its path.
 
     `folder` has the `model.toml`, as `assay model new --lang trees` makes it. The estimator must be fitted to the
@@ -185,7 +276,9 @@ def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None
     names, and what the estimator predicts: predictions.csv for `wallets`, and odd-predictions.csv for the rows of
     `assay features odd`. Then `assay model build` makes the component and compares it with both. `wallets` are those of
     the training, in history.jsonl of the folder if they are not given. A search such as GridSearchCV stands for its best
-    estimator.
+    estimator. CalibratedClassifierCV(FrozenEstimator(model)) is packed with the calibration that model.toml declares.
+
+    `assay model build` refuses a model that gives bad outcomes the higher scores, and `reversed` accepts it.
 
     Raises AssayError if the estimator cannot be packed, or if the component would predict something else.
     """
@@ -195,13 +288,22 @@ def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None
         declared = tomllib.loads(declaration.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise AssayError(f"{declaration} cannot be read: {error}") from error
-    estimator = _unwrapped(estimator)
+    section = "score" if "score" in declared else "risk"
+    score = declared.get(section, {})
+    estimator, calibrated = _unwrapped(estimator), None
+    if type(estimator).__name__ == "CalibratedClassifierCV":
+        calibrated, (estimator, calibration) = estimator, _uncalibrated(estimator)
+        _calibrated(calibration, score, section, declaration)
+    elif "calibration" in score:
+        raise AssayError(f"{declaration} has a calibration, and {type(estimator).__name__} has none: pack the "
+                         "CalibratedClassifierCV(FrozenEstimator(model)) that has it")
     library = _library(estimator)
     trained = declared.get("trained", declared.get("trees"))
     if not isinstance(trained, str) or not trained.endswith(_ENDS[library]):
         wanted = f'write trained = "model{_ENDS[library]}" for {library}'
         raise AssayError(f"{declaration} has trained = {trained!r}: {wanted}")
-    _checked(estimator, library, declared.get("score", declared.get("risk", {})).get("margin"), declaration)
+    _checked(estimator, library)
+    _labelled(_final(estimator), declared, score.get("margin"), declaration)
     with as_file(folder / "history.jsonl" if wallets is None else wallets) as file:
         text = _table.text(declaration, file)
         if isinstance(declared.get("table"), str):
@@ -212,12 +314,13 @@ def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None
         try:
             _save(estimator, library, table, folder / trained)
             odd = _table.rows(run("features", "odd", declaration)).fillna(absent)
-            _write(estimator, library, table, predictions)
-            _write(estimator, library, odd, folder / "odd-predictions.csv")
+            _write(estimator, calibrated, library, table, predictions)
+            _write(estimator, calibrated, library, odd, folder / "odd-predictions.csv")
         except AssayError:
             raise
         except Exception as error:
             # Each library has its own.
             raise AssayError(f"the estimator does not take the features of {declaration}: {error}") from error
-        print(run("model", "build", folder, "--expect", predictions, "--features", file), end="")
+        accepts = ["--reversed"] if reversed else []
+        print(_built(estimator, "model", "build", folder, "--expect", predictions, "--features", file, *accepts), end="")
     return folder / f"{folder.resolve().name}.wasm"
