@@ -299,8 +299,8 @@ impl Jobs {
     }
 }
 
-/// Reads to the head; after a long read once more, to the new head if there is one. If the wallet has other names in the
-/// logs by then, such as a new account, the next read goes on with them.
+/// Reads to the head; after a long read once more, to the new head if there is one. If the wallet has other names in
+/// the logs by then, such as a new account, the next read goes on with them.
 async fn read_to_the_head(
     reader: &Reader,
     mut start: HistoryStart,

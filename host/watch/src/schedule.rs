@@ -13,10 +13,6 @@ const MOST: u64 = 86_400;
 const JITTER: f64 = 0.1;
 /// Attempts to get the consent of a receiver, who may be a victim.
 const CONSENT: u32 = 3;
-/// Questions to a host in a day for one owner that are not agreed to, however often its watches are changed or resumed.
-pub(crate) const CONSENT_OF_HOST: u32 = 20;
-/// The same to all hosts: many names can lead to one host.
-pub(crate) const CONSENT_OF_OWNER: u32 = 100;
 /// Attempts that are kept for the owner.
 const KEPT: usize = 20;
 

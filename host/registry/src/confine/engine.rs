@@ -8,7 +8,7 @@ use wasmtime::{
 
 use super::{
     class::{ClassParts, RESIDENT},
-    clock::EpochClock,
+    epochs::EpochClock,
     shard::{EngineSlot, Shard, Shards},
 };
 use crate::{Class, Limits};

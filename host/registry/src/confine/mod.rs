@@ -5,5 +5,6 @@ pub(crate) mod clock;
 pub(crate) mod dump;
 pub(crate) mod engine;
 pub(crate) mod engines;
+pub(crate) mod epochs;
 pub(crate) mod guest;
 pub(crate) mod shard;

@@ -8,9 +8,13 @@ use url::Url;
 use uuid::Uuid;
 
 use super::WatchRecord;
-use crate::schedule::{CONSENT_OF_HOST, CONSENT_OF_OWNER};
 use assay_domain::Time;
 use assay_store::{Family, Key};
+
+/// Questions to a host in a day for one owner that are not agreed to, however often its watches are changed or resumed.
+const CONSENT_OF_HOST: u32 = 20;
+/// The same to all hosts: many names can lead to one host.
+const CONSENT_OF_OWNER: u32 = 100;
 
 /// The test events of a watch, kept for [`ASKED_FOR`] after the first one.
 pub(crate) fn tests(id: Uuid) -> Key<AskedRecord> {
