@@ -354,7 +354,8 @@ fn a_proxy_that_lets_others_use_it_makes_the_history_of_its_new_owner_partial() 
 
 /// The code that creates a contract which logs that `owner` is its new owner, and whose every call uses up all gas.
 fn endless(owner: Address) -> Vec<u8> {
-    let logs = [&[0x7f][..], owner.into_word().as_slice(), &[0x7f], Account::LogSetOwner::SIGNATURE_HASH.as_slice()];
+    let owner = owner.into_word();
+    let logs = [&[0x7f][..], owner.as_slice(), &[0x7f], Account::LogSetOwner::SIGNATURE_HASH.as_slice()];
     // Two empty arguments and LOG2; then the code `JUMPDEST PUSH1 0 JUMP` is returned.
     let returned = [0x5f, 0x5f, 0xa2, 0x63, 0x5b, 0x60, 0x00, 0x56, 0x5f, 0x52, 0x60, 4, 0x60, 28, 0xf3];
     [logs.concat(), returned.to_vec()].concat()
