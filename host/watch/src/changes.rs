@@ -93,7 +93,7 @@ pub(crate) fn forget(batch: Batch, record: &WatchRecord, state: &StateRecord) ->
 }
 
 impl WatchRecord {
-    /// Changes the end. The watch of a key keeps what it has paid for.
+    /// Changes the end. A key's watch keeps the time that the key has paid for.
     fn end(&mut self, until: Time) {
         let bought = self.bought();
         self.until = until;

@@ -15,7 +15,7 @@ pub(crate) struct Places {
     taken: Mutex<BTreeMap<String, usize>>,
 }
 
-/// One slot, which is free again once this is dropped.
+/// One slot. Dropping this frees it.
 #[derive(Debug)]
 pub(crate) struct Place {
     places: Arc<Places>,

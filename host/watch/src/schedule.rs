@@ -85,7 +85,7 @@ impl DeliveryRecord {
         self.latest.drain(..more);
     }
 
-    /// Begins with the event `next`, because there was no receiver for those before it.
+    /// Starts delivery at the event `next`. There was no receiver for earlier events.
     pub(crate) fn begin(&mut self, next: u64) {
         (self.through, self.replay) = (next.saturating_sub(1), None);
     }

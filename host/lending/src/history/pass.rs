@@ -41,7 +41,7 @@ pub(crate) struct Pass<'a> {
     doubted: Vec<usize>,
     /// First block not yet read.
     at: u64,
-    /// The first block, if a whole history is read of which nothing is known.
+    /// The first block, if this reads a whole history and nothing of it is known yet.
     whole_from: Option<u64>,
     /// The first block for which no second source was asked which parts the wallet used; `None` if there is none to
     /// ask, or none of the markets needs it.

@@ -199,7 +199,7 @@ fn without_a_list_of_markets_one_endpoint_makes_no_history_complete() {
         assert!(world.chain.head > 64);
         let other = Proxy::start(world.chain.url()).await;
         use Coverage::{Complete, Partial};
-        // The list of markets shows the parts to the next read after the other endpoint refused to.
+        // Once the other endpoint has refused, the next read finds the markets by their list.
         for (proxies, coverages) in [
             (&[&node][..], [Partial, Partial]),
             (&[&node, &other], [Complete, Complete]),

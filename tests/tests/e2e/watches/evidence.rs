@@ -107,7 +107,7 @@ fn a_liquidation_in_another_block_after_a_reorganisation_is_retracted_and_report
         market.chain.call(wallet(DEPLOYER), market.comet, &absorb).await.expect("ada is liquidated");
         let first = told(&api, &watch, 1).await.remove(0);
         let _: Value = rpc.request("evm_revert", json!([before])).await.expect("the chain goes back");
-        // Less is owed in the other chain, and as many liquidations happen there.
+        // In the other chain less is owed, and the number of liquidations is the same.
         repay(&mut market, 10).await;
         market.chain.call(wallet("ada"), market.comet, &absorb).await.expect("ada is liquidated");
         let _: Value = rpc.request("anvil_mine", json!(["0x2", "0x1"])).await.expect("more blocks");
