@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -87,14 +87,17 @@ fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, By
     // Imports are relative to the contracts, or from the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
     command.arg("--include-path").arg(published());
-    let mut running =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
+    // The compiler exits before a pipe of 64 KiB is read, and what did not fit is lost. A file takes all of it.
+    let mut answer = tempfile::tempfile().map_err(|e| bad(e.to_string()))?;
+    let stdout = answer.try_clone().map_err(|e| bad(e.to_string()))?;
+    let mut running = command.stdin(Stdio::piped()).stdout(stdout).spawn().map_err(|e| bad(format!("node: {e}")))?;
     if let Some(mut stdin) = running.stdin.take() {
         stdin.write_all(input.to_string().as_bytes()).map_err(|e| bad(e.to_string()))?;
     }
-    let output = running.wait_with_output().map_err(|e| bad(e.to_string()))?.stdout;
+    running.wait().map_err(|e| bad(e.to_string()))?;
+    answer.rewind().map_err(|e| bad(e.to_string()))?;
     // The compiler may print a message before the result.
-    let text = String::from_utf8_lossy(&output);
+    let text = io::read_to_string(answer).map_err(|e| bad(e.to_string()))?;
     let answer = text.find('{').and_then(|start| text.get(start..)).unwrap_or_default();
     let answer: Value = serde_json::from_str(answer).map_err(|e| bad(format!("the compiler's answer: {e}")))?;
     let errors: Vec<_> =
