@@ -27,6 +27,8 @@ class Graph:
     def __init__(self, random):
         self.random, self.nodes, self.tensors = random, [], []
         self.count, self.opset, self.imputes = 0, int(random.integers(9, 23)), False
+        # Trees may have double precision; `thresholds` are those of such trees.
+        self.is_double, self.thresholds = False, []
         self.features = self.width = int(random.integers(2, 6))
 
     def chance(self, share):
@@ -78,14 +80,19 @@ class Graph:
 def inputs(graph):
     """One input of all columns, or one for each."""
     element = graph.pick(*[TensorProto.FLOAT] * 12, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32)
+    element = TensorProto.DOUBLE if graph.is_double else element
     rows = graph.pick(None, "N", "batch", ROWS)
-    if graph.chance(0.75) or element != TensorProto.FLOAT:
+    if graph.chance(0.75) or (element != TensorProto.FLOAT and not graph.is_double):
         graph.inputs = [("x", element, graph.features)]
         graph.last = "x"
     else:
         graph.inputs = [(f"f{at}", element, 1) for at in range(graph.features)]
         graph.add("Concat", [name for name, _, _ in graph.inputs], axis=graph.pick(1, 1, 1, -1))
-    if element == TensorProto.DOUBLE:
+    if graph.is_double:
+        if graph.chance(0.1):
+            graph.add("Cast", [graph.last], to=TensorProto.FLOAT)
+            graph.add("Cast", [graph.last], to=TensorProto.DOUBLE)
+    elif element == TensorProto.DOUBLE:
         graph.add("Cast", [graph.last], to=TensorProto.FLOAT)
     elif element != TensorProto.FLOAT and graph.chance(0.9):
         graph.add("Cast", [graph.last], to=TensorProto.FLOAT)
@@ -310,6 +317,15 @@ def trees(graph):
     transform = graph.pick(None, "NONE", "LOGISTIC", "LOGISTIC", "SOFTMAX")
     if transform:
         given["post_transform"] = transform
+    if graph.is_double:
+        for name in ("nodes_values", "base_values", f"{kind}_weights"):
+            if name in given:
+                values = np.array(given.pop(name)) * (1.1 if graph.chance(0.5) else 1)
+                make = numpy_helper.from_array if graph.chance(0.5) else lambda values, name: helper.make_tensor(
+                    name, TensorProto.DOUBLE, values.shape, values.tolist())
+                given[f"{name}_as_tensor"] = make(values, name)
+                if name == "nodes_values":
+                    graph.thresholds = values[values != 0]
     if kind == "target":
         given["n_targets"] = 1
         if graph.chance(0.4):
@@ -328,11 +344,12 @@ def trees(graph):
 
 def build(random):
     graph = Graph(random)
+    is_forest = graph.chance(0.2)
+    graph.is_double = is_forest and graph.chance(0.3)
     given = inputs(graph)
     graph.fresh = True
-    is_forest = graph.chance(0.2)
     if is_forest:
-        if graph.chance(0.25):
+        if graph.chance(0.25) and not graph.is_double:
             columns(graph)
     else:
         for _ in range(int(random.integers(0, 4))):
@@ -346,7 +363,7 @@ def build(random):
             layer(graph, int(random.integers(2, 5)), graph.pick("Relu", "Relu", "Sigmoid", "Tanh", None, *["LeakyRelu", "Clip"][: graph.chance(0.3) * 2]))
         outputs, is_probability = head(graph)
     shapes = [helper.make_tensor_value_info(*(one if isinstance(one, tuple) else (one, TensorProto.FLOAT)), None) for one in outputs]
-    opsets = [helper.make_opsetid("", graph.opset), helper.make_opsetid(ML, graph.pick(1, 2, 3))]
+    opsets = [helper.make_opsetid("", graph.opset), helper.make_opsetid(ML, 3 if graph.is_double else graph.pick(1, 2, 3))]
     made = helper.make_graph(graph.nodes, "graph", given, shapes, graph.tensors)
     return graph, helper.make_model(made, opset_imports=opsets, ir_version=8), is_probability
 
@@ -356,6 +373,9 @@ def table(graph):
     random = graph.random
     rows = (random.normal(size=(ROWS, graph.features)) * random.choice([1, 1, 3, 30], (1, graph.features))).astype(np.float32)
     rows = np.where(random.random(rows.shape) < 0.3, random.choice(FIGURES, rows.shape), rows)
+    if len(graph.thresholds):
+        near = np.concatenate([graph.thresholds, *(np.nextafter(graph.thresholds, end) for end in (-np.inf, np.inf))])
+        rows = np.where(random.random(rows.shape) < 0.4, random.choice(near, rows.shape), rows)
     return np.where(random.random(rows.shape) < 0.15, np.nan, rows) if graph.imputes else rows
 
 
@@ -363,7 +383,7 @@ def answers(session, graph, rows):
     types = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.INT64: np.int64, TensorProto.INT32: np.int32}
     with np.errstate(invalid="ignore"):
         feed = ({"x": rows.astype(types[graph.inputs[0][1]])} if len(graph.inputs) == 1 else
-                {name: rows[:, at:at + 1].astype(np.float32) for at, (name, _, _) in enumerate(graph.inputs)})
+                {name: rows[:, at:at + 1].astype(types[element]) for at, (name, element, _) in enumerate(graph.inputs)})
     outputs = [np.asarray(one) for one in session.run(None, feed)]
     first = next(one for one in outputs if one.dtype in (np.float32, np.float64))
     # Another number of figures is an answer too, which no model can have.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pandas
 
-from . import _table
+from . import _hist, _table
 from ._program import AssayError, run
 from ._wallets import Wallets, as_file
 
@@ -21,10 +21,14 @@ else:
     import tomli as tomllib
 
 # The end of the file that each library saves.
-_ENDS = {"lightgbm": ".txt", "xgboost": ".json", "catboost": ".onnx", "sklearn": ".onnx"}
+_ENDS = {"lightgbm": ".txt", "xgboost": ".json", "catboost": ".onnx", "sklearn": ".onnx", _hist.NAME: ".onnx"}
+# Those whose files have single precision.
+_SINGLE = ("catboost", "sklearn")
 
 
 def _library(estimator: Any) -> str:
+    if _hist.is_one(estimator):
+        return _hist.NAME
     modules = [kind.__module__.partition(".")[0] for kind in type(estimator).__mro__]
     for module in modules:
         if module in _ENDS:
@@ -83,6 +87,9 @@ def _save(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> 
             remedy = next((remedy for word, remedy in _CATBOOST_REMEDIES.items() if word in str(error)), _PLAIN_CATBOOST)
             raise AssayError(f"CatBoost cannot save it as ONNX: {error}. {remedy}") from error
         return
+    if library == _hist.NAME:
+        _hist.save(estimator, file)
+        return
     try:
         import skl2onnx
         from skl2onnx.common.data_types import FloatTensorType
@@ -126,10 +133,9 @@ def _margin(estimator: Any, library: str, rows: Any) -> Any:
 
 def _predict(estimator: Any, calibrated: Any, library: str, table: pandas.DataFrame) -> dict[str, numpy.ndarray]:
     """What the estimator itself predicts for each row: its margin, and the probability of its second class."""
-    # ONNX has figures of single precision.
-    x = table.to_numpy(numpy.float32 if _ENDS[library] == ".onnx" else None)
+    x = table.to_numpy(numpy.float32 if library in _SINGLE else None)
     # LightGBM and CatBoost do not need the names.
-    named = library in ("xgboost", "sklearn") and hasattr(estimator, "feature_names_in_")
+    named = library in ("xgboost", "sklearn", _hist.NAME) and hasattr(estimator, "feature_names_in_")
     framed = pandas.DataFrame(x, columns=table.columns)
     rows = framed if named else x
     margin = _margin(estimator, library, rows)
@@ -141,7 +147,7 @@ def _predict(estimator: Any, calibrated: Any, library: str, table: pandas.DataFr
     source, of_rows = (estimator, rows) if calibrated is None else (calibrated, framed)
     of_rows = of_rows if calibrated is None or hasattr(calibrated, "feature_names_in_") else x
     columns["probability"] = numpy.asarray(source.predict_proba(of_rows), dtype=numpy.float64)[:, 1]
-    if library == "sklearn" and calibrated is None and margin is not None:
+    if library in ("sklearn", _hist.NAME) and calibrated is None and margin is not None:
         # Some decision functions are half of the log-odds.
         implied = 1 / (1 + numpy.exp(-columns["margin"]))
         if not numpy.allclose(implied, columns["probability"], atol=1e-6, equal_nan=True):
@@ -180,16 +186,6 @@ def _is_fitted(final: Any, library: str) -> bool:
     # A booster has no `fit`; scikit-learn's own check is this one.
     fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(final))
     return fitted or not hasattr(final, "fit")
-
-
-def _built(estimator: Any, *arguments: Any) -> str:
-    try:
-        return run(*arguments)
-    except AssayError as error:
-        if " differ from " in str(error) and type(_final(estimator)).__name__.startswith("HistGradientBoosting"):
-            raise AssayError(f"{error}. HistGradientBoosting compares in double precision, and ONNX has single: fit "
-                             "LGBMClassifier, or GradientBoostingClassifier to x.astype('float32')") from error
-        raise
 
 
 def _checked(estimator: Any, library: str) -> None:
@@ -322,5 +318,5 @@ def pack(
             # Each library has its own.
             raise AssayError(f"the estimator does not take the features of {declaration}: {error}") from error
         accepts = ["--reversed"] if reversed else []
-        print(_built(estimator, "model", "build", folder, "--expect", predictions, "--features", file, *accepts), end="")
+        print(run("model", "build", folder, "--expect", predictions, "--features", file, *accepts), end="")
     return folder / f"{folder.resolve().name}.wasm"

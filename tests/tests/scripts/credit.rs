@@ -132,7 +132,7 @@ export { wrong as score, worded as explain };
 fn a_model_in_python_answers_as_the_one_in_rust() {
     let interpreter = python::interpreter().expect("Python");
     let mistakes = "
-import random, time
+import random, sys, time
 from datetime import datetime
 from assay import Missing, NoActivity
 
@@ -174,6 +174,8 @@ def score(features):
             return features.markets[0].position.healthfactor
         case 1011:
             return Verdict(500, 1, [0.5])
+        case 1013:
+            sys.exit('no more')
     return right(features)
 
 
@@ -204,6 +206,7 @@ def explain(features):
         ("AttributeError: 'Position' object has no attribute 'healthfactor'", ""),
         ("the points of a factor is 0.5: it must be int", ""),
         ("the rating of the factor Age is 'great': it must be Rating", "worded\n"),
+        ("in score: SystemExit: no more", ""),
     ];
     holds(Script::Python, &apart, &said);
 }

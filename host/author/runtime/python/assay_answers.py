@@ -18,7 +18,8 @@ def complete(model, kind, *names):
 def kept(work, *given):
     try:
         return work(*given)
-    except Exception as error:
+    # SystemExit is no Exception.
+    except BaseException as error:
         confined.stopped(error)
         raise
 

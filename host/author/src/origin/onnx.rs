@@ -1,6 +1,6 @@
 //! Reads the trees of ONNX: one `TreeEnsembleRegressor` or binary `TreeEnsembleClassifier` of the domain `ai.onnx.ml`.
-//! ONNX computes in single precision, and so does a model that is packed from such a file. A file without trees is read
-//! as a linear model or a network.
+//! Such a file has single precision or, in attributes that end with `_as_tensor`, double precision, and a model that is
+//! packed from it computes in the same. A file without trees is read as a linear model or a network.
 
 mod columns;
 mod constants;
@@ -21,6 +21,9 @@ use super::{
 };
 
 const MIXED: &str = "its splits compare in different ways: some send a figure at the threshold left, and some right";
+
+/// The end of the names of attributes that have double precision.
+const AS_TENSOR: &str = "_as_tensor";
 
 /// Operators that change no figure.
 const PLAIN: [&str; 4] = ["Cast", "Identity", "Reshape", "ZipMap"];
@@ -55,12 +58,12 @@ fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
         "Reshape" => [1, scores].iter().any(|width| constants::keeps_rows(&constants, node, *width)),
         name => PLAIN.contains(&name) || by_one(node),
     };
-    columns::check(graph, ensemble, names)?;
+    let own = Ensemble::of(ensemble)?;
+    columns::check(graph, ensemble, names, own.precision)?;
     let (after, scores) = after(nodes, ensemble);
     if let Some(other) = after.iter().find(|node| !is_plain(node)) {
         return Err(changed(other));
     }
-    let own = Ensemble::of(ensemble)?;
     if let Some(why) = std::iter::once(ensemble).chain(after).find_map(known::uninterpreted) {
         return Err(why);
     }
@@ -123,6 +126,23 @@ struct Ensemble<'a> {
     by_name: HashMap<&'a str, &'a Attribute>,
     /// `target` or `class`, as the names of the leaves' attributes begin.
     leaves: &'static str,
+    precision: Precision,
+}
+
+/// The precision of thresholds, sums and inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    Single,
+    Double,
+}
+
+impl Precision {
+    fn round(self, figure: f64) -> f64 {
+        match self {
+            Self::Single => f64::from(figure as f32),
+            Self::Double => figure,
+        }
+    }
 }
 
 /// The output that is the margin.
@@ -138,7 +158,7 @@ struct Node<'a> {
     number: i64,
     mode: &'a [u8],
     feature: i64,
-    value: f32,
+    value: f64,
     yes: i64,
     no: i64,
     missing_says_yes: bool,
@@ -156,9 +176,9 @@ impl<'a> Ensemble<'a> {
             }
         };
         let by_name = node.attributes.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
-        let ensemble = Self { by_name, leaves };
-        if let Some(name) = ensemble.by_name.keys().find(|name| name.ends_with("_as_tensor")) {
-            return Err(format!("it has `{name}`, of double precision; export with single precision"));
+        let mut ensemble = Self { by_name, leaves, precision: Precision::Single };
+        if ensemble.by_name.keys().any(|name| name.ends_with(AS_TENSOR)) {
+            ensemble.precision = Precision::Double;
         }
         for (name, known) in [("post_transform", ["NONE", "LOGISTIC"]), ("aggregate_function", ["SUM", "SUM"])] {
             let word = String::from_utf8_lossy(ensemble.by_name.get(name).map_or(b"" as &[u8], |word| &word.text));
@@ -173,8 +193,22 @@ impl<'a> Ensemble<'a> {
         self.by_name.get(name).map_or(&[], |attribute| &attribute.ints)
     }
 
-    fn floats(&self, name: &str) -> &'a [f32] {
-        self.by_name.get(name).map_or(&[], |attribute| &attribute.floats)
+    /// A list of numbers, which all have the precision of the ensemble; empty if it has none of this name.
+    fn floats(&self, name: &str) -> Result<Vec<f64>, String> {
+        let plain = self.by_name.get(name).map_or(&[] as &[f32], |attribute| &attribute.floats);
+        let tensor = self.by_name.get(format!("{name}{AS_TENSOR}").as_str()).copied();
+        match (self.precision, tensor) {
+            (Precision::Single, _) => Ok(plain.iter().copied().map(f64::from).collect()),
+            (Precision::Double, None) if plain.is_empty() => Ok(Vec::new()),
+            (Precision::Double, Some(tensor)) if plain.is_empty() => tensor
+                .tensor
+                .as_ref()
+                .and_then(constants::doubles)
+                .ok_or_else(|| format!("its `{name}{AS_TENSOR}` is no list of double precision")),
+            (Precision::Double, _) => {
+                Err(format!("its `{name}` has single precision, and others have double: export all with one of them"))
+            }
+        }
     }
 
     fn forest(&self, names: &[&str]) -> Result<Forest, String> {
@@ -197,14 +231,13 @@ impl<'a> Ensemble<'a> {
             return Err(MIXED.to_owned());
         }
         let trees = growers.iter().map(|grower| grower.grow(names.len())).collect::<Result<_, _>>()?;
-        let start = match (self.floats("base_values"), self.outcome()?) {
+        let start = match (self.floats("base_values")?.as_slice(), self.outcome()?) {
             ([], _) => 0.0,
-            ([start], MarginOutput::Only) | ([_, start], MarginOutput::Second) if start.is_finite() => {
-                f64::from(*start)
-            }
+            ([start], MarginOutput::Only) | ([_, start], MarginOutput::Second) if start.is_finite() => *start,
             _ => return Err("its `base_values` are not one finite number for each output".into()),
         };
-        Ok(Forest { trees, start, single: true, strict, predicts: self.predicts()?, unused: 0 })
+        let single = self.precision == Precision::Single;
+        Ok(Forest { trees, start, single, strict, predicts: self.predicts()?, unused: 0 })
     }
 
     /// Which of the outputs is the margin.
@@ -227,7 +260,7 @@ impl<'a> Ensemble<'a> {
         }
         // Of leaves that are all positive, onnxruntime 1.23 makes no log-odds even with LOGISTIC, and 1.32 does.
         let is_only = matches!(self.outcome()?, MarginOutput::Only);
-        if (is_only || !logistic) && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
+        if (is_only || !logistic) && self.floats("class_weights")?.iter().all(|weight| *weight >= 0.0) {
             let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs \
                        log-odds. Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or \
                        CatBoost";
@@ -244,10 +277,10 @@ impl<'a> Ensemble<'a> {
     }
 
     /// The value of each leaf, by tree and number.
-    fn leaf_values(&self) -> Result<HashMap<(i64, i64), f32>, String> {
+    fn leaf_values(&self) -> Result<HashMap<(i64, i64), f64>, String> {
         let of = |part: &str| format!("{}_{part}", self.leaves);
         let (ids, trees, nodes) = (self.ints(&of("ids")), self.ints(&of("treeids")), self.ints(&of("nodeids")));
-        let weights = self.floats(&of("weights"));
+        let weights = self.floats(&of("weights"))?;
         if [ids.len(), trees.len(), nodes.len()] != [weights.len(); 3] {
             return Err("the attributes of its leaves have different lengths".into());
         }
@@ -259,7 +292,8 @@ impl<'a> Ensemble<'a> {
         for (((tree, node), weight), _) in
             trees.iter().zip(nodes).zip(weights).zip(ids).filter(|(_, id)| **id == wanted)
         {
-            *values.entry((*tree, *node)).or_insert(0.0) += weight;
+            let value = values.entry((*tree, *node)).or_insert(0.0);
+            *value = self.precision.round(*value + weight);
         }
         Ok(values)
     }
@@ -269,7 +303,7 @@ impl<'a> Ensemble<'a> {
         let ints = |part: &str| self.ints(&format!("nodes_{part}"));
         let (trees, numbers, features) = (ints("treeids"), ints("nodeids"), ints("featureids"));
         let (yes, no, missing) = (ints("truenodeids"), ints("falsenodeids"), ints("missing_value_tracks_true"));
-        let values = self.floats("nodes_values");
+        let values = self.floats("nodes_values")?;
         let modes = self.by_name.get("nodes_modes").map_or(&[] as &[Vec<u8>], |modes| &modes.texts);
         let lengths = [trees.len(), numbers.len(), features.len(), yes.len(), no.len(), values.len()];
         if lengths != [modes.len(); 6] || !(missing.is_empty() || missing.len() == modes.len()) {
@@ -299,12 +333,12 @@ struct Grower<'a> {
     nodes: &'a [Node<'a>],
     /// The place of each node in the list.
     places: HashMap<i64, usize>,
-    values: &'a HashMap<(i64, i64), f32>,
+    values: &'a HashMap<(i64, i64), f64>,
 }
 
 impl<'a> Grower<'a> {
     /// The nodes of a tree, of which the first is its root.
-    fn of(tree: i64, nodes: &'a [Node<'a>], values: &'a HashMap<(i64, i64), f32>) -> Result<Self, String> {
+    fn of(tree: i64, nodes: &'a [Node<'a>], values: &'a HashMap<(i64, i64), f64>) -> Result<Self, String> {
         let places: HashMap<i64, usize> = nodes.iter().enumerate().map(|(at, node)| (node.number, at)).collect();
         let grower = Self { tree, nodes, places, values };
         let children: HashSet<i64> = grower.splits().flat_map(|node| [node.yes, node.no]).collect();
@@ -338,7 +372,7 @@ impl<'a> Grower<'a> {
         let smaller = match node.mode {
             b"LEAF" => {
                 let value = self.values.get(&(self.tree, node.number)).copied().unwrap_or(0.0);
-                return Ok(Raw::Leaf(Leaf { value: f64::from(value), weight: 0.0 }));
+                return Ok(Raw::Leaf(Leaf { value, weight: 0.0 }));
             }
             b"BRANCH_LEQ" | b"BRANCH_LT" => true,
             b"BRANCH_GT" | b"BRANCH_GTE" => false,
@@ -350,7 +384,7 @@ impl<'a> Grower<'a> {
         let (left, right) = if smaller { (node.yes, node.no) } else { (node.no, node.yes) };
         Ok(Raw::Split {
             feature: usize::try_from(node.feature).unwrap_or(usize::MAX),
-            test: Test::Threshold(f64::from(node.value)),
+            test: Test::Threshold(node.value),
             missing: Missing::Nan,
             // A comparison with an absent figure is false.
             default_left: node.missing_says_yes == smaller,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    PLAIN, changed,
+    PLAIN, Precision, changed,
     constants::{Constant, constants, keeps_rows},
     known::uninterpreted,
     proto::{DOUBLE, FLOAT, Graph, Input, Operator},
@@ -17,13 +17,14 @@ enum TensorSource<'a> {
 }
 
 /// Compares the columns of `ensemble` with the features `names`: their number and, if each column is an input, their
-/// names.
+/// names. The figures must come to it in its own precision.
 ///
 /// # Errors
 /// The first difference, or the operator that changes figures before the trees.
-pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Result<(), String> {
+pub(super) fn check(graph: &Graph, ensemble: &Operator, names: &[&str], precision: Precision) -> Result<(), String> {
     let constants = constants(graph);
-    let (found, single) = source(graph, &constants, names.len(), ensemble.inputs.first(), false)?;
+    let walk = |columns, tensor, single| source(graph, &constants, columns, tensor, single, precision);
+    let (found, single) = walk(names.len(), ensemble.inputs.first(), false)?;
     match found {
         TensorSource::Input(input) => {
             let width = width(input)?;
@@ -41,7 +42,7 @@ pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Resul
             if let Some(why) = uninterpreted(node) {
                 return Err(why);
             }
-            let inputs = node.inputs.iter().map(|input| match source(graph, &constants, 1, Some(input), single)?.0 {
+            let inputs = node.inputs.iter().map(|input| match walk(1, Some(input), single)?.0 {
                 TensorSource::Input(input) if width(input)? == 1 => Ok(input.name.clone()),
                 TensorSource::Input(input) => Err(format!(
                     "its input `{}` is joined with others and has several columns: export one input of all columns",
@@ -63,6 +64,7 @@ fn source<'a>(
     columns: usize,
     mut tensor: Option<&'a String>,
     mut single: bool,
+    precision: Precision,
 ) -> Result<(TensorSource<'a>, bool), String> {
     // An operator comes after those that make its inputs, so no walk is longer than the list.
     for _ in 0..=graph.nodes.len() {
@@ -88,6 +90,14 @@ fn source<'a>(
                 let input = input.ok_or("the input of its trees is not among the inputs of the model")?;
                 let element = input.element();
                 return match element {
+                    Some(DOUBLE) if precision == Precision::Double && !single => {
+                        Ok((TensorSource::Input(input), single))
+                    }
+                    Some(FLOAT | DOUBLE) if precision == Precision::Double => Err(format!(
+                        "its trees have double precision, and its input `{}` has single, or an operator makes it \
+                         single: export with DoubleTensorType",
+                        input.name
+                    )),
                     Some(DOUBLE) if !single => Err(format!(
                         "its input `{}` has double precision, and its trees have single: export with FloatTensorType",
                         input.name

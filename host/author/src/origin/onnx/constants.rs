@@ -2,7 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::proto::{FLOAT, Graph, INT32, INT64, Operator, Tensor};
+use super::proto::{DOUBLE, FLOAT, Graph, INT32, INT64, Operator, Tensor};
+
+/// The numbers of a list of double precision; `None` for another tensor.
+pub(crate) fn doubles(tensor: &Tensor) -> Option<Vec<f64>> {
+    let numbers: Vec<f64> = match tensor.raw.as_chunks() {
+        ([], []) => tensor.doubles.clone(),
+        (raw, []) => raw.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect(),
+        _ => return None,
+    };
+    let is_list = matches!(tensor.sizes[..], [size] if usize::try_from(size) == Ok(numbers.len()));
+    (tensor.element == DOUBLE && is_list).then_some(numbers)
+}
 
 /// A constant: its numbers in the order of its last size, and its sizes.
 #[derive(Debug, Clone, PartialEq)]

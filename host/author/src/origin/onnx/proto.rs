@@ -84,6 +84,9 @@ pub(crate) struct Tensor {
     pub name: String,
     #[prost(bytes = "vec", tag = "9")]
     pub raw: Vec<u8>,
+    /// `double_data`.
+    #[prost(double, repeated, tag = "10")]
+    pub doubles: Vec<f64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

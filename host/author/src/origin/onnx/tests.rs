@@ -159,6 +159,69 @@ fn double_precision_is_refused_unless_it_is_cast() {
 }
 
 #[test]
+fn double_precision_is_that_of_the_whole_ensemble() {
+    let threshold = 0.1_f64.next_up();
+    let list = |doubles: &[f64]| Tensor {
+        sizes: vec![doubles.len() as i64],
+        element: 11,
+        doubles: doubles.to_vec(),
+        ..Tensor::default()
+    };
+    let doubled = |change: &dyn Fn(&mut Attribute)| {
+        tree(|attribute| {
+            let lists = [("nodes_values", vec![threshold, 0.0, 0.0]), ("target_weights", vec![0.1, -0.2])];
+            if let Some((name, doubles)) = lists.iter().find(|(name, _)| *name == attribute.name) {
+                (attribute.name, attribute.floats) = (format!("{name}_as_tensor"), Vec::new());
+                attribute.tensor = Some(list(doubles));
+            }
+            change(attribute);
+        })
+    };
+    let input = |element: i32, nodes: Vec<Operator>| {
+        let inputs = vec![Input { name: "x".into(), holds: Some(tensor(element, 1)) }];
+        read(&Graph { nodes, inputs, ..Graph::default() }, &["a"])
+    };
+    let forest = input(11, vec![doubled(&|_| ())]).unwrap();
+    let split = &forest.trees[0].splits[0];
+    assert!(!forest.single && split.test == Test::Threshold(threshold));
+    assert_eq!(forest.trees[0].leaf_at(split.right).unwrap().value, 0.1);
+    let as_bytes = |attribute: &mut Attribute| {
+        if let Some(tensor) = &mut attribute.tensor {
+            tensor.raw = std::mem::take(&mut tensor.doubles).into_iter().flat_map(f64::to_le_bytes).collect();
+        }
+    };
+    assert_eq!(input(11, vec![doubled(&as_bytes)]), Ok(forest));
+    let only = |name: &'static str, change: &'static dyn Fn(&mut Tensor)| {
+        move |attribute: &mut Attribute| {
+            if attribute.name == name {
+                change(attribute.tensor.as_mut().unwrap());
+            }
+        }
+    };
+    let values = "nodes_values_as_tensor";
+    let cast = operator("Cast", "raw", "x", vec![Attribute { int: 1, ..attribute("to") }]);
+    let inputs = vec![Input { name: "raw".into(), holds: Some(tensor(11, 1)) }];
+    let cast = Graph { nodes: vec![cast, doubled(&|_| ())], inputs, ..Graph::default() };
+    let single = |attribute: &mut Attribute| {
+        if attribute.name == "target_weights_as_tensor" {
+            *attribute = floats("target_weights", &[0.25, -0.5]);
+        }
+    };
+    for (said, words) in [
+        (input(1, vec![doubled(&|_| ())]), "export with DoubleTensorType"),
+        (read(&cast, &["a"]), "export with DoubleTensorType"),
+        (input(11, vec![tree(|_| ())]), "export with FloatTensorType"),
+        (input(11, vec![doubled(&single)]), "`target_weights` has single precision, and others have double"),
+        (input(11, vec![doubled(&only(values, &|list| list.element = 1))]), "is no list of double precision"),
+        (input(11, vec![doubled(&only(values, &|list| list.sizes = vec![4]))]), "is no list of double precision"),
+        (input(11, vec![doubled(&only(values, &|list| list.raw = vec![0; 7]))]), "is no list of double precision"),
+    ] {
+        let said = said.unwrap_err();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn a_classifier_predicts_the_log_odds_of_its_second_class() {
     let class = |labels| match classifier(labels, |_| ()).expect("a classifier").predicts {
         Predicts::LogOdds { factor: 1.0, class } => class,
