@@ -66,6 +66,9 @@ pub struct IndexProgress {
     /// Number of stored entries: events, amounts, and notes that logs may be incomplete.
     pub entries: u64,
     pub checked: Checked,
+    /// Through this block, `asked` has every contract that the markets listed.
+    #[serde(default)]
+    pub listed: u64,
     /// How often blocks were removed because the chain replaced them.
     #[serde(default)]
     pub rewinds: u64,
@@ -77,7 +80,7 @@ pub struct IndexProgress {
 impl IndexProgress {
     pub(crate) fn new(markets: Vec<IndexedMarket>, asked: Bytes) -> Self {
         let (checkpoints, checked) = (Vec::new(), Checked::default());
-        Self { markets, asked, checkpoints, events: 0, entries: 0, checked, rewinds: 0, rewinding: false }
+        Self { markets, asked, checkpoints, events: 0, entries: 0, checked, listed: 0, rewinds: 0, rewinding: false }
     }
 
     /// Returns the block through which the index is complete, or `None` before the first segment.

@@ -52,6 +52,27 @@ impl Index {
     }
 }
 
+impl Index {
+    /// Notes that `asked` has every contract that the markets listed through the block `listed`.
+    ///
+    /// # Errors
+    /// [`IndexError::Unknown`]; [`IndexError::Unwritable`] changes nothing.
+    pub fn list(&self, chain: ChainId, listed: u64) -> Result<IndexProgress, IndexError> {
+        let _alone = self.writing();
+        let mut progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
+        if progress.listed < listed {
+            progress.listed = listed;
+            self.write(|database| {
+                let entries = database.view().entries(chain).ok_or(DatabaseFault::Gone)?;
+                let mut batch = database.batch(&entries);
+                batch.put_progress(&progress)?;
+                database.commit(batch)
+            })?;
+        }
+        Ok(progress)
+    }
+}
+
 fn add(
     database: &Database,
     chain: ChainId,

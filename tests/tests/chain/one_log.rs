@@ -1,6 +1,6 @@
 //! Each log of each wallet left out of every answer, one at a time, by the only endpoint or by one beside an honest
-//! one, also of its receipts, with and without an index, and all logs of each transaction: a history that is complete
-//! is the true one.
+//! one, also of its receipts, with and without an index, in a first read or in one that goes on, and all logs of each
+//! transaction: a history that is complete is the true one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -11,9 +11,9 @@ use alloy::primitives::B256;
 use assay::config::Config;
 use assay_domain::{Address, Coverage, EventCounts, Snapshot, Time};
 use assay_tests::devnet::Rpc;
-use assay_tests::proxy::{Memory, Proxy};
+use assay_tests::proxy::{Call, Memory, Proxy, Reply};
 use futures::future::join_all;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::index::indexed;
 use super::lies::topic;
@@ -46,11 +46,20 @@ struct Setting {
     receipts: bool,
     /// Whether all logs of its transaction are left out with it.
     whole: bool,
+    /// Whether the wallets were read before the block of the log.
+    goes_on: bool,
+    /// Whether the other endpoint answers no log query before the last read.
+    refuses: bool,
 }
 
-const ONE: Setting = Setting { endpoints: 1, index: false, receipts: false, whole: false };
-const SETTINGS: [Setting; 8] = [
+const ONE: Setting =
+    Setting { endpoints: 1, index: false, receipts: false, whole: false, goes_on: false, refuses: false };
+const SETTINGS: [Setting; 12] = [
     ONE,
+    Setting { endpoints: 2, goes_on: true, ..ONE },
+    Setting { endpoints: 2, goes_on: true, refuses: true, ..ONE },
+    Setting { endpoints: 2, refuses: true, ..ONE },
+    Setting { goes_on: true, ..ONE },
     Setting { endpoints: 2, ..ONE },
     Setting { index: true, ..ONE },
     Setting { endpoints: 2, index: true, ..ONE },
@@ -62,7 +71,7 @@ const SETTINGS: [Setting; 8] = [
 
 impl Setting {
     fn is_of_soak(self) -> bool {
-        self.receipts || self.whole
+        self.receipts || self.whole || (self.goes_on != self.refuses)
     }
 }
 
@@ -75,6 +84,7 @@ type Place = (String, String);
 #[derive(Clone)]
 struct Hidden {
     places: BTreeSet<Place>,
+    block: u64,
     /// The words in their topics.
     names: BTreeSet<B256>,
     /// The cases whose wallet they name or whose reader was given one: a log of a new market or of a vault names none.
@@ -84,7 +94,9 @@ struct Hidden {
 impl Hidden {
     fn of(log: &Value) -> Self {
         let names = (1..4).filter_map(|at| topic(log, at)).collect();
-        Self { places: BTreeSet::from([place(log)]), names, concerns: BTreeSet::new() }
+        let block = log["blockNumber"].as_str().unwrap_or_default().trim_start_matches("0x");
+        let block = u64::from_str_radix(block, 16).unwrap_or_default();
+        Self { places: BTreeSet::from([place(log)]), block, names, concerns: BTreeSet::new() }
     }
 }
 
@@ -202,6 +214,14 @@ fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
     round
 }
 
+/// The node's newest block is an earlier one.
+fn at_block(number: u64) -> impl FnMut(&Call) -> Reply + Send + 'static {
+    move |call| match (call.method.as_str(), call.params[0].as_str()) {
+        ("eth_getBlockByNumber", Some("latest")) => Reply::Instead(json!([format!("{number:#x}"), call.params[1]])),
+        _ => Reply::Pass,
+    }
+}
+
 /// Reads the wallets of one round, each without a log. The proxies share the node's answers in `said`.
 async fn read(
     world: &World<'_>,
@@ -225,9 +245,24 @@ async fn read(
     if setting.index {
         reader.in_step(world.chain, world.rpc).await;
     }
+    if setting.goes_on {
+        let before = round.iter().map(|(_, hidden)| hidden.block).min().unwrap_or_default().saturating_sub(1);
+        both.iter().for_each(|proxy| proxy.rule(at_block(before)));
+        join_all(round.iter().map(|(index, _)| reader.read(cases[*index].wallet))).await;
+        both.iter().for_each(|proxy| proxy.rule(|_| Reply::Pass));
+    }
+    if setting.refuses {
+        honest.rule(|call| match call.method.as_str() {
+            "eth_getLogs" => Reply::Error { code: -32601, message: "the method eth_getLogs is not available".into() },
+            _ => Reply::Pass,
+        });
+    }
     let mut last = vec![false; round.len()];
     let mut wrong = BTreeSet::new();
     for time in 0..READS {
+        if time + 1 == READS {
+            honest.rule(|_| Reply::Pass);
+        }
         let open: Vec<_> = round.iter().enumerate().filter(|(at, _)| !last[*at]).collect();
         let reads = open.iter().map(|(_, (index, _))| reader.read(cases[*index].wallet));
         for ((at, (index, hidden)), read) in open.iter().copied().zip(join_all(reads).await) {

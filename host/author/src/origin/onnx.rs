@@ -260,7 +260,9 @@ impl<'a> Ensemble<'a> {
         }
         // Of leaves that are all positive, onnxruntime 1.23 makes no log-odds even with LOGISTIC, and 1.32 does.
         let is_only = matches!(self.outcome()?, MarginOutput::Only);
-        if (is_only || !logistic) && self.floats("class_weights")?.iter().all(|weight| *weight >= 0.0) {
+        let weights = self.floats("class_weights")?;
+        let are_shares = weights.iter().all(|weight| *weight >= 0.0) && weights.iter().any(|weight| *weight > 0.0);
+        if (is_only || !logistic) && are_shares {
             let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs \
                        log-odds. Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or \
                        CatBoost";

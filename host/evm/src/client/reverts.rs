@@ -21,13 +21,13 @@ const REVERT: i64 = 3;
 pub(super) struct Reverts(pub(super) Failover);
 
 impl Reverts {
-    /// Sends `packet`. A revert without data is one that no second endpoint, if there is one, has data for.
+    /// Sends `packet`. A revert without data is one that no other endpoint, if there is one, has data for.
     async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
-        let mut answer: ResponsePacket = self.0.send(packet.clone()).await?;
+        let (witness, mut answer) = self.0.send_with_witness::<ResponsePacket>(packet.clone(), None).await?;
         if has_answered(&mut answer) {
             return Ok(answer);
         }
-        let Some(others) = self.0.other_endpoints() else { return Ok(answer) };
+        let Some(others) = self.0.besides(witness) else { return Ok(answer) };
         let mut second: ResponsePacket = others.send(packet).await?;
         has_answered(&mut second);
         Ok(second)

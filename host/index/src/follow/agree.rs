@@ -24,12 +24,17 @@ pub(super) struct Agreed {
 }
 
 impl Indexer {
-    /// The index of this chain, begun if there is none, and without blocks that were replaced.
-    pub(super) async fn agree(&self, index: &Index, scan: Scan) -> Result<Agreed, Trouble> {
+    /// The index of this chain, begun if there is none, and without blocks that were replaced. `scan` has every contract
+    /// that the markets listed through the block `listed`.
+    pub(super) async fn agree(&self, index: &Index, scan: Scan, listed: u64) -> Result<Agreed, Trouble> {
         let progress = match self.with(index, |index, chain| index.progress(chain)).await? {
             None => self.begin(index, &scan).await?,
             Some(progress) if self.answers(&progress, &scan) => progress,
             Some(progress) => self.asked_otherwise(index, progress, &scan).await?,
+        };
+        let progress = match progress.listed < listed {
+            true => self.with(index, move |index, chain| index.list(chain, listed)).await?,
+            false => progress,
         };
         let progress = self.still_there(index, progress).await?;
         Ok(Agreed { scan: Arc::new(scan), progress })
@@ -67,7 +72,8 @@ impl Indexer {
     }
 
     /// An index of which something else was asked. If only contracts were added that did not exist at its end, or at
-    /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
+    /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again. Where the terms list each new
+    /// contract at once, their earlier list says so; elsewhere the state of the checkpoint.
     async fn asked_otherwise(
         &self,
         index: &Index,
@@ -75,7 +81,10 @@ impl Indexer {
         scan: &Scan,
     ) -> Result<IndexProgress, Trouble> {
         if let Some((asked, added)) = self.added(&progress, scan)
-            && let Some(before) = self.before(&progress, &added).await?
+            && let Some(before) = match progress.before(progress.listed).filter(|_| scan.lists_new(&added)) {
+                Some(listed) => Some(listed),
+                None => self.before(&progress, &added).await?,
+            }
         {
             tracing::info!(
                 chain = self.chain,

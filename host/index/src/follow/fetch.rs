@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use super::indexer::Indexer;
 use crate::Check;
 use assay_domain::B256;
-use assay_evm::{Block, Client, Fault, Span};
+use assay_evm::{Block, Fault, Span, client::WitnessedLogs, failover::Witness};
 use assay_lending::{Scan, WalletEntries};
 
 /// What the logs of a part of a span say, how many they are, and how they were checked.
@@ -18,30 +18,32 @@ pub(super) struct FetchedRange {
     pub check: Check,
 }
 
+/// The logs that answer all queries, and the endpoint that answered each query.
+pub(super) struct AnsweredLogs {
+    pub logs: Vec<Log>,
+    pub witnesses: Vec<Witness>,
+}
+
 impl Indexer {
     /// The entries of `span`, from checked logs; `follows` if it is one of few new blocks.
     pub(super) async fn fetch(&self, scan: &Scan, span: Span, follows: bool) -> Result<FetchedRange, Fault> {
         metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
-        let logs = self.logs_at(&self.client, scan, span).await?;
-        let (mut logs, check) = self.checked(scan, span, logs, follows).await?;
+        let answered = self.answered(scan, span).await?;
+        let (mut logs, check) = self.checked(scan, span, answered, follows).await?;
         self.add_times(scan, &mut logs).await?;
         let count = logs.len();
         // On the thread that has just parsed the logs: another one would fetch their memory again.
         Ok(FetchedRange { wallets: scan.entries(logs)?, logs: count, check })
     }
 
-    /// What the endpoint of `client` answers to all queries over `span`.
-    pub(super) async fn logs_at(&self, client: &Client, scan: &Scan, span: Span) -> Result<Vec<Log>, Fault> {
+    /// The answers to all queries over `span`.
+    pub(super) async fn answered(&self, scan: &Scan, span: Span) -> Result<AnsweredLogs, Fault> {
         let queries = scan.queries();
         self.budget.spend(queries.len()).await;
-        let answers = try_join_all(queries.iter().map(|query| client.believed_logs(query, span))).await?;
-        Ok(answers
-            .into_iter()
-            .reduce(|mut all, more| {
-                all.extend(more);
-                all
-            })
-            .unwrap_or_default())
+        let answers = try_join_all(queries.iter().map(|query| self.client.witnessed_logs(query, span))).await?;
+        let witnesses = answers.iter().map(|answer| answer.witness).collect();
+        let logs = joined(answers.into_iter().map(|WitnessedLogs { logs, .. }| logs));
+        Ok(AnsweredLogs { logs, witnesses })
     }
 
     /// Looks up the times that the endpoint did not return with the logs.
@@ -58,4 +60,13 @@ impl Indexer {
         }
         Ok(())
     }
+}
+
+/// All logs in one list, which begins with the first as it is.
+pub(super) fn joined(answers: impl Iterator<Item = Vec<Log>>) -> Vec<Log> {
+    let joined = answers.reduce(|mut all, more| {
+        all.extend(more);
+        all
+    });
+    joined.unwrap_or_default()
 }

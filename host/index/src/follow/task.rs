@@ -85,8 +85,8 @@ impl Indexer {
     async fn round(self: &Arc<Self>, index: &Index, report: &mut FollowReport) -> Result<(), Trouble> {
         let head = self.client.head().await?;
         let Some(settled) = head.number.checked_sub(self.finality) else { return Ok(()) };
-        let Some(scan) = self.scan(head, report.since(), index).await? else { return Ok(()) };
-        let mut agreed = self.agree(index, scan).await?;
+        let Some((scan, listed)) = self.scan(head, report.since(), index).await? else { return Ok(()) };
+        let mut agreed = self.agree(index, scan, listed).await?;
         let (through, next) = (agreed.progress.through(), agreed.progress.next());
         self.state.set(|state| {
             state.through = through.map(|through| through.number);
@@ -101,9 +101,10 @@ impl Indexer {
         Ranges::new(self, index, &mut agreed, settled, report).run().await
     }
 
-    /// The reading of all markets that answer; `None` while none does. One that the index has is waited for, and at the
-    /// beginning every one for a while.
-    async fn scan(&self, head: Block, since: Instant, index: &Index) -> Result<Option<Scan>, Trouble> {
+    /// The reading of all markets that answer, and the final block through which it has every contract that they
+    /// listed; `None` while none answers. One that the index has is waited for, and at the beginning every one for a
+    /// while.
+    async fn scan(&self, head: Block, since: Instant, index: &Index) -> Result<Option<(Scan, u64)>, Trouble> {
         let terms = self.terms.current(&self.client, &self.markets, head).await?;
         let known = self.with(index, |index, chain| index.progress(chain)).await?;
         let mut found = hints(&self.markets, Some(&terms)).to_vec();
@@ -118,7 +119,8 @@ impl Indexer {
         if !found.iter().any(Option::is_some) {
             return Ok(None);
         }
-        Ok(Some(self.scoped(Scan::new(self.markets.clone(), found.into()), head).await?))
+        let scan = self.scoped(Scan::new(self.markets.clone(), found.into()), head).await?;
+        Ok(Some((scan, terms.at().saturating_sub(self.finality))))
     }
 
     /// `scan`, without the logs of any contract if the endpoint answers no such query. Histories that need them do not

@@ -1,5 +1,6 @@
 //! The terms of every market of a chain, looked up at run time and again every hour, because governance changes them.
-//! The chain's watcher does that; meanwhile requests use the earlier terms, up to a maximum age.
+//! The chain's watcher does that; meanwhile requests use the earlier terms, up to a maximum age. If a read finds that a
+//! market has more contracts than the terms list, the next one looks them up.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,18 +23,32 @@ use assay_evm::{Block, Client, Fault};
 /// The terms of every market of a chain, in the order of the configuration; `None` for a market that does not answer as
 /// its protocol should. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct ChainTerms(Arc<[Option<MarketTerms>]>);
+pub struct ChainTerms {
+    markets: Arc<[Option<MarketTerms>]>,
+    /// The block in whose state they were looked up.
+    at: u64,
+}
 
 /// The terms of all markets, looked up once and shared.
 pub type SharedTerms = Shared<BoxFuture<'static, Result<ChainTerms, Fault>>>;
 
 impl ChainTerms {
     pub fn iter(&self) -> std::slice::Iter<'_, Option<MarketTerms>> {
-        self.0.iter()
+        self.markets.iter()
+    }
+
+    /// The block in whose state they were looked up.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Whether no market was seen to have more contracts than these terms list.
+    fn is_whole(&self) -> bool {
+        self.known().all(|terms| terms.is_whole())
     }
 
     fn known(&self) -> impl Iterator<Item = &MarketTerms> {
-        self.0.iter().flatten()
+        self.iter().flatten()
     }
 
     /// Logs the markets that do not answer, in one line.
@@ -83,7 +98,7 @@ impl ChainTerms {
 
 impl FromIterator<Option<MarketTerms>> for ChainTerms {
     fn from_iter<I: IntoIterator<Item = Option<MarketTerms>>>(terms: I) -> Self {
-        Self(terms.into_iter().collect())
+        Self { markets: terms.into_iter().collect(), at: 0 }
     }
 }
 
@@ -103,18 +118,19 @@ impl TermsCache {
         Self { may_lack_markets: true, ..Self::default() }
     }
 
-    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet, or if none
-    /// could be looked up for hours.
+    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet, if none
+    /// could be looked up for hours, or if a market has new contracts; the earlier terms serve if these are not found.
     ///
     /// # Errors
     /// [`Fault`] if there are no usable terms and the look-up fails.
     pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
-        if let Some(terms) = self.usable() {
+        if let Some(terms) = self.usable().filter(ChainTerms::is_whole) {
             return Ok(terms);
         }
         let _one_at_a_time = self.looking.lock().await;
         match self.usable() {
-            Some(terms) => Ok(terms),
+            Some(terms) if terms.is_whole() => Ok(terms),
+            Some(terms) => self.renew(client, markets, at).await.or(Ok(terms)),
             None => self.renew(client, markets, at).await,
         }
     }
@@ -149,13 +165,16 @@ impl TermsCache {
 }
 
 fn lifetime(terms: &ChainTerms) -> Duration {
-    let is_whole = |terms: &Option<MarketTerms>| terms.as_ref().is_some_and(|terms| terms.is_whole());
-    if terms.iter().all(is_whole) { pauses::TERMS_LIFETIME } else { pauses::INCOMPLETE_TERMS_LIFETIME }
+    match terms.iter().all(Option::is_some) {
+        _ if !terms.is_whole() => Duration::ZERO,
+        true => pauses::TERMS_LIFETIME,
+        false => pauses::INCOMPLETE_TERMS_LIFETIME,
+    }
 }
 
 /// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.
 pub fn hints(markets: &[Market], terms: Option<&ChainTerms>) -> AllHints {
-    let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.0.get(index)?.as_ref()) {
+    let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.markets.get(index)?.as_ref()) {
         Some(terms) => Some(terms.hints()),
         None => market.protocol.profile().reads_without_terms.then(Vec::new),
     };
@@ -198,7 +217,7 @@ async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Chain
     });
     let mut found: BTreeMap<_, _> = try_join_all(lookups).await?.into_iter().collect();
     let next = |market: &Market| found.get_mut(market.protocol.profile().family).and_then(Iterator::next).flatten();
-    Ok(markets.iter().map(next).collect())
+    Ok(ChainTerms { markets: markets.iter().map(next).collect(), at: at.number })
 }
 
 /// `terms` with those of markets that have no code in the state after block `at`.
@@ -207,7 +226,8 @@ async fn with_absent(client: &Client, markets: &[Market], terms: ChainTerms, at:
     let silent: Vec<Address> = silent.map(|(_, market)| market.config.address).collect();
     let absent = client.without_code(&silent, at.hash).await?;
     let none = |market: &Market| absent.contains(&market.config.address).then(|| Arc::new(Absent) as MarketTerms);
-    Ok(terms.iter().zip(markets).map(|(terms, market)| terms.clone().or_else(|| none(market))).collect())
+    let all = terms.iter().zip(markets).map(|(terms, market)| terms.clone().or_else(|| none(market)));
+    Ok(ChainTerms { markets: all.collect(), at: at.number })
 }
 
 #[cfg(test)]

@@ -141,6 +141,8 @@ pub(crate) struct Profile {
     pub names_its_parts: bool,
     /// Whether a market's own logs are worth reading while its terms are unknown.
     pub reads_without_terms: bool,
+    /// Whether the terms list a contract from its first block on.
+    pub lists_new_contracts: bool,
     /// Whether a borrowing that no hint points to is missing from the history, even if its repayment is not.
     pub can_lack_borrowings: bool,
 }
@@ -156,6 +158,7 @@ impl Profile {
             logs_its_traces: false,
             names_its_parts: false,
             reads_without_terms: true,
+            lists_new_contracts: false,
             can_lack_borrowings: false,
         }
     }
@@ -326,7 +329,7 @@ pub trait LendingTerms: Debug + Send + Sync {
         false
     }
 
-    /// Whether everything was looked up. If not, it is looked up again soon.
+    /// Whether they list every contract. If not, they are looked up again by the next read.
     fn is_whole(&self) -> bool {
         true
     }

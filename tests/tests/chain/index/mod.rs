@@ -70,7 +70,7 @@ impl Reader {
     }
 
     /// The same, with the folder.
-    async fn kept(mut self, chain: u64) -> (Contents, TempDir) {
+    pub(super) async fn kept(mut self, chain: u64) -> (Contents, TempDir) {
         let running = self.running.take().unwrap();
         running.stop.cancel();
         drop(running);
@@ -81,13 +81,13 @@ impl Reader {
 
 /// The hash of the last block, and the entries of each wallet, by market.
 #[derive(Debug, PartialEq)]
-struct Contents {
+pub(super) struct Contents {
     through: (u64, B256),
     wallets: Vec<(Address, Address, Vec<Entry>)>,
 }
 
 /// The index that a server that has ended left in `folder`.
-async fn opened(folder: &Path) -> Index {
+pub(super) async fn opened(folder: &Path) -> Index {
     let folder = folder.join("index");
     loop {
         // The folder is free when the last task that uses it has ended, and each process that was started meanwhile

@@ -13,9 +13,9 @@ use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::config::CHAIN;
 use assay_tests::lenders::euler::account;
-use assay_tests::proxy::{Call, Proxy};
+use assay_tests::proxy::{Call, Proxy, Reply};
 
-use super::super::{RUNTIME, one_log};
+use super::super::{RUNTIME, index, one_log};
 use super::{pool, position, read_after};
 use world::with;
 
@@ -199,10 +199,47 @@ fn a_vault_that_is_not_listed_yet_makes_no_history_complete() {
         wallets::supply(&mut world.chain, &euler, "finn", vault, finn, 5_000).await.unwrap();
         let read = reader.read(finn).await;
         assert_ne!(pool(&read.chains[0], euler.factory).coverage, Coverage::Complete);
-        // A server that lists the vaults now.
-        let read = world.reader().started().await.read(finn).await;
+        // The list is read again.
+        let read = reader.read(finn).await;
         let told = pool(&read.chains[0], euler.factory);
         assert_eq!((told.coverage, told.counts.supply), (Coverage::Complete, Some(1)));
+    });
+}
+
+/// Anybody can have the factory make a vault at any time, and a node may keep no old state that shows when.
+#[test]
+fn a_new_vault_makes_an_index_forget_nothing() {
+    RUNTIME.block_on(async {
+        let mut world = world::World::of(wallets::live).await.unwrap();
+        let proxy = Proxy::start(world.chain.url()).await;
+        proxy.rule(|call| match call.method.as_str() {
+            "eth_getCode" => Reply::Error { code: -32000, message: "missing trie node 00ff (path )".into() },
+            _ => Reply::Pass,
+        });
+        let uncached = |config: &mut assay::config::Config| {
+            (config.scoring.cache_ttl, config.scoring.incomplete_cache_ttl) = (Duration::ZERO, Duration::ZERO);
+        };
+        let reader = world.reader().through(&[&proxy]).with(uncached).with(index::indexed).started().await;
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        let (euler, finn) = (world.euler.clone(), wallet("finn"));
+        let vault = euler.another_vault(&mut world.chain, euler.usdc).await.unwrap();
+        wallets::supply(&mut world.chain, &euler, "finn", vault, finn, 5_000).await.unwrap();
+        for _ in 0..index::FINALITY {
+            world.chain.mine().await.unwrap();
+        }
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        let read = async || pool(&reader.read(finn).await.chains[0], euler.factory).coverage;
+        assert_ne!(read().await, Coverage::Complete);
+        assert_eq!(read().await, Coverage::Complete);
+        // The index reads it with the list of now.
+        world.chain.mine().await.unwrap();
+        reader.in_step(CHAIN, &world.chain.rpc).await;
+        let (found, folder) = reader.kept(CHAIN).await;
+        let progress = index::opened(folder.path()).await.progress(CHAIN).unwrap().unwrap();
+        assert_eq!(progress.rewinds, 1, "it goes back to a block before the vault");
+        let whole = world.reader().with(index::indexed).started().await;
+        whole.in_step(CHAIN, &world.chain.rpc).await;
+        assert_eq!(found, whole.kept(CHAIN).await.0);
     });
 }
 

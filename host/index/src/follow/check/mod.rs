@@ -1,13 +1,17 @@
-//! Finds logs that an endpoint leaves out. If there is another endpoint, both answer, and the receipts of the
-//! transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
+//! Finds logs that an endpoint leaves out. If there is another endpoint, it answers each query too, and the receipts of
+//! the transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
 //! range is then requested again, and is unchecked if they may still be missing. A first read from one endpoint is not
 //! checked.
 
 mod bloom;
 
 use alloy::rpc::types::Log;
+use futures::future::try_join_all;
 
-use super::indexer::Indexer;
+use super::{
+    fetch::{AnsweredLogs, joined},
+    indexer::Indexer,
+};
 use crate::Check;
 use assay_evm::{
     Client, Fault, Span,
@@ -16,18 +20,23 @@ use assay_evm::{
 use assay_lending::Scan;
 
 impl Indexer {
-    /// `logs`, the endpoint's answer for `span`, with the logs that it leaves out. `follows` if the span is a few new
+    /// The logs of `span` with those that the endpoint that `answered` leaves out. `follows` if the span is a few new
     /// blocks.
     pub(super) async fn checked(
         &self,
         scan: &Scan,
         span: Span,
-        logs: Vec<Log>,
+        answered: AnsweredLogs,
         follows: bool,
     ) -> Result<(Vec<Log>, Check), Fault> {
-        if let Some(other) = self.client.other_endpoints() {
-            return Ok(match self.all_at(&other, scan, span).await {
-                Some(second) => match self.settled(scan, span, [logs.clone(), second], &[&other]).await {
+        let AnsweredLogs { logs, witnesses } = answered;
+        let others: Option<Vec<Client>> = witnesses.iter().map(|witness| self.client.besides(*witness)).collect();
+        if let Some(others) = others {
+            let mut distinct: Vec<_> = witnesses.iter().zip(&others).collect();
+            distinct.dedup_by_key(|(witness, _)| *witness);
+            let distinct: Vec<&Client> = distinct.into_iter().map(|(_, other)| other).collect();
+            return Ok(match self.all_at(&others, scan, span).await {
+                Some(second) => match self.settled(scan, span, [logs.clone(), second], &distinct).await {
                     // Which of the two is right cannot be known.
                     Err(Fault::NoReceipt) => (logs, Check::None),
                     settled => (settled?, Check::Endpoint),
@@ -42,8 +51,8 @@ impl Indexer {
             None => Ok((logs, Check::None)),
             Some(false) => Ok((logs, Check::Bloom)),
             Some(true) => {
-                let (known, again) = (logs.len(), self.logs_at(&self.client, scan, span).await?);
-                let logs = self.settled(scan, span, [logs, again], &[]).await?;
+                let (known, again) = (logs.len(), self.answered(scan, span).await?);
+                let logs = self.settled(scan, span, [logs, again.logs], &[]).await?;
                 // A bloom may also tell of logs that there are not; that it does so here is not known.
                 let is_whole = logs.len() > known && self.lacks(scan, span, &logs).await? == Some(false);
                 Ok((logs, if is_whole { Check::Bloom } else { Check::None }))
@@ -51,9 +60,15 @@ impl Indexer {
         }
     }
 
-    /// The logs of `span` at another endpoint, in as many parts as its limits need; `None` if it does not answer.
-    async fn all_at(&self, other: &Client, scan: &Scan, span: Span) -> Option<Vec<Log>> {
-        match in_parts(span, self.logs.range, |span| self.logs_at(other, scan, span)).await {
+    /// The logs of `span` at other endpoints, one client for each query, in as many parts as their limits need; `None`
+    /// if they do not answer.
+    async fn all_at(&self, others: &[Client], scan: &Scan, span: Span) -> Option<Vec<Log>> {
+        let ask = |span| async move {
+            self.budget.spend(others.len()).await;
+            let asked = scan.queries().iter().zip(others).map(|(query, other)| other.believed_logs(query, span));
+            try_join_all(asked).await.map(|answers| joined(answers.into_iter()))
+        };
+        match in_parts(span, self.logs.range, ask).await {
             Ok(parts) => Some(parts.concat()),
             Err(fault) => {
                 tracing::debug!(chain = self.chain, %fault, "another endpoint cannot check a range of the index");

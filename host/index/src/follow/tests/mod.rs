@@ -11,17 +11,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Budget, FollowState, Indexer, LazyIndex};
 use crate::{
-    Checked, Index, IndexError, WalletEntries,
+    Check, Checked, Index, IndexError, WalletEntries,
     config::IndexMode,
     tests::full::{limit, limited, run_limited},
 };
 use assay_domain::{Address, PoolHistory, Protocol, Secret};
 use assay_evm::{
-    Client,
+    Client, Span,
     config::{Endpoints, LogLimits, RpcLimits},
     endpoint,
 };
-use assay_lending::{Jobs, Market, Reader, Recent, config::MarketConfig};
+use assay_lending::{Jobs, Market, Reader, Recent, Scan, config::MarketConfig, hints};
 use assay_store::{Store, config::Store as StoreConfig};
 use assay_tasks::Tracker;
 use node::{Chain, Node, POOL, wallet};
@@ -52,7 +52,7 @@ fn client(nodes: &[&Node]) -> Client {
     Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None, max_head_age: None }, &limits)
 }
 
-fn start(nodes: &[&Node], folder: &Path) -> Running {
+fn indexer(nodes: &[&Node], folder: &Path) -> Indexer {
     let config = MarketConfig {
         protocol: Protocol::LenderAV3,
         market: None,
@@ -64,12 +64,10 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         lending_factory: None,
         evc: None,
     };
-    let markets: Arc<[Market]> = [Market::new(config)].into();
-    let (client, state) = (client(nodes), FollowState::new(1));
-    let indexer = Arc::new(Indexer {
+    Indexer {
         chain: 1,
-        client: client.behind(),
-        markets: markets.clone(),
+        client: client(nodes),
+        markets: [Market::new(config)].into(),
         terms: Arc::default(),
         finality: FINALITY,
         logs: LIMITS,
@@ -78,8 +76,14 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         budget: Budget::new(0),
         is_scoped: Default::default(),
         folder: Arc::new(LazyIndex::new(folder.join("index"))),
-        state: state.clone(),
-    });
+        state: FollowState::new(1),
+    }
+}
+
+fn start(nodes: &[&Node], folder: &Path) -> Running {
+    let indexer = indexer(nodes, folder);
+    let (client, state, markets) = (indexer.client.clone(), indexer.state.clone(), indexer.markets.clone());
+    let indexer = Arc::new(Indexer { client: client.behind(), ..indexer });
     Running { state, task: tokio::spawn(indexer.run()), client, markets }
 }
 
@@ -259,6 +263,29 @@ async fn another_endpoint_has_the_logs_that_one_leaves_out() {
         let receipts = |node: &Node| node.chain.lock().unwrap().receipts;
         assert!(receipts(&good) + receipts(&bad) > 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_endpoint_is_never_the_one_that_answered() {
+    let (good, bad, folder) = (node(100).await, node(100).await, folder());
+    bad.set(|chain| chain.forgets = 1);
+    let indexer = indexer(&[&bad, &good], folder.path());
+    let head = indexer.client.head().await.unwrap();
+    let terms = indexer.terms.current(&indexer.client, &indexer.markets, head).await.unwrap();
+    let scan = Scan::new(indexer.markets.clone(), hints(&indexer.markets, Some(&terms)));
+    let span = Span { from: FIRST, to: 80 };
+    let answered = indexer.answered(&scan, span).await.unwrap();
+    assert!(answered.logs.is_empty());
+    // Before the check, some other request makes the good one the one that answered last.
+    bad.set(|chain| chain.fails = true);
+    let host = || indexer.client.endpoint().unwrap();
+    let before = host();
+    indexer.client.head().await.unwrap();
+    assert_ne!(before, host());
+    bad.set(|chain| chain.fails = false);
+    let (logs, check) = indexer.checked(&scan, span, answered, false).await.unwrap();
+    assert_eq!(check, Check::Endpoint);
+    assert!(!logs.is_empty(), "the other endpoint has them");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,6 +34,8 @@ pub(super) struct Chain {
     pub receipts: usize,
     /// It keeps no receipts.
     pub pruned: bool,
+    /// It answers nothing.
+    pub fails: bool,
     /// Logs have the times of their blocks, so only checkpoints are asked for by number.
     pub timed: bool,
     /// Blocks that were asked for by number, and what is done with their count before each answer.
@@ -161,6 +163,9 @@ impl Chain {
     }
 
     fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        if self.fails {
+            return Err(json!({ "code": -32603, "message": "internal error" }));
+        }
         Ok(match method {
             "eth_chainId" => json!("0x1"),
             "eth_getBlockByNumber" => match params[0].as_str().unwrap() {

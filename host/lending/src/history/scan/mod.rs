@@ -117,6 +117,14 @@ impl Scan {
         contracts.filter(|contract| Self::is_wallet(&self.markets, *contract)).collect()
     }
 
+    /// Whether each of `contracts` is of markets only whose terms list a contract from its first block on.
+    pub fn lists_new(&self, contracts: &BTreeSet<Address>) -> bool {
+        let others = self.markets.iter().zip(self.hints.iter());
+        let mut others = others.filter(|(market, _)| !market.protocol.profile().lists_new_contracts);
+        let names = |hint: &Hint| hint.contract.addresses().any(|contract| contracts.contains(&contract));
+        !others.any(|(_, hints)| hints.iter().flatten().any(names))
+    }
+
     /// The blocks of `logs` that may have an event and whose time the endpoint did not return.
     pub fn untimed(&self, logs: &[Log]) -> BTreeSet<u64> {
         let markets: HashSet<Address> = self.markets.iter().map(|market| market.config.address).collect();

@@ -26,7 +26,7 @@ use crate::{
 use assay_domain::{Address, B256, U256};
 use assay_evm::{
     Fault, Span,
-    client::ProvenTransaction,
+    client::{ProvenTransaction, WitnessedLogs},
     logs::{LogQuery, in_order},
 };
 
@@ -111,10 +111,10 @@ pub(super) async fn witness(quest: &Quest<'_>, block: u64) -> Result<Witness, Ob
 
 /// The logs of the market in `block`, which two endpoints have alike.
 async fn confirmed(quest: &Quest<'_>, block: u64) -> Result<Vec<Log>, Obstacle> {
-    let other = quest.client.other_endpoints().ok_or(Obstacle::Lasting(Unexplained::Unproven))?;
     let (query, span) =
         (LogQuery { addresses: vec![quest.market], ..LogQuery::default() }, Span { from: block, to: block });
-    let mut logs = quest.client.believed_logs(&query, span).await?;
+    let WitnessedLogs { mut logs, witness } = quest.client.witnessed_logs(&query, span).await?;
+    let other = quest.client.besides(witness).ok_or(Obstacle::Lasting(Unexplained::Unproven))?;
     let mut others = match other.believed_logs(&query, span).await {
         Ok(others) => others,
         Err(_) => return Err(Obstacle::Lasting(Unexplained::Unproven)),

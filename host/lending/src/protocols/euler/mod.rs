@@ -38,7 +38,8 @@ pub(crate) struct EulerV2;
 impl LendingProtocol for EulerV2 {
     fn profile(&self) -> Profile {
         // The logs are those of the vaults, which only the terms list.
-        Profile { names_its_parts: true, reads_without_terms: false, ..Profile::new("euler", &[]) }
+        let lists_new_contracts = true;
+        Profile { names_its_parts: true, reads_without_terms: false, lists_new_contracts, ..Profile::new("euler", &[]) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {

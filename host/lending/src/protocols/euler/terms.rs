@@ -163,7 +163,6 @@ impl LendingTerms for EulerTerms {
         held.map(|(vault, _)| (Side::Supply, Asset::Shares(part(*vault, wallet)))).collect()
     }
 
-    /// A list without a new vault is looked up again soon.
     fn is_whole(&self) -> bool {
         !self.has_grown.load(Ordering::Relaxed)
     }
