@@ -3,12 +3,15 @@
 
 mod card;
 mod dev;
+mod direction;
 pub(crate) mod dossier;
 mod expect;
 mod free_version;
 mod inspect;
 mod oci;
 mod outcomes;
+#[cfg(test)]
+mod samples;
 mod sign;
 mod split;
 mod toolchain;

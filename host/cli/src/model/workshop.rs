@@ -13,6 +13,7 @@ use assay_domain::{Digest, ModelKind};
 use assay_registry::Notes;
 
 use super::{
+    direction,
     expect::{self, Proof},
     toolchain,
 };
@@ -100,7 +101,7 @@ pub fn build(folder: &Path, How { accept, fuse, reversed, proof, features }: How
     let mut notes = Notes { card: card(&folder)?, training: None };
     let component = if folder.join(DECLARATION).is_file() {
         let packed = pack(&folder.join(DECLARATION))?;
-        let unjudged = expect::ranks(&packed, &features, reversed)?;
+        let unjudged = direction::ranks(&packed, &features, reversed)?;
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
         let proved = expect::prove(&proof, &folder.join(DECLARATION), &packed, &component, &features)?;
@@ -168,7 +169,7 @@ pub fn packed_component(declaration: &Path, proof: &Proof, reversed: bool) -> Re
     let card = card(declaration.parent().unwrap_or(Path::new("")))?;
     let packed = pack(declaration)?;
     let features = declaration.with_file_name(HISTORY);
-    let unjudged = expect::ranks(&packed, &features, reversed)?;
+    let unjudged = direction::ranks(&packed, &features, reversed)?;
     let made = component(&packed.core)?;
     let proved = expect::prove(proof, declaration, &packed, &made, &features)?;
     let training = if proved.is_some() && features.is_file() { Some(digest(&features)?) } else { None };
