@@ -39,7 +39,8 @@ impl Caller {
 
     /// A caller without a key, for free routes.
     pub fn guest() -> Self {
-        Self { name: "guest".to_owned(), scopes: vec![Scope::Read], units: None, rate: None, meter: String::new() }
+        // No key can have this name.
+        Self { name: "(guest)".to_owned(), scopes: vec![Scope::Read], units: None, rate: None, meter: String::new() }
     }
 
     /// # Errors

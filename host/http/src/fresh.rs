@@ -41,7 +41,7 @@ impl Known {
         headers.insert(header::AGE, fresh.age(chrono::Utc::now()).as_secs().into());
         // `private`, because one key paid for the response.
         headers.insert(header::CACHE_CONTROL, text(format!("private, max-age={}", fresh.life.as_secs())));
-        headers.insert(header::VARY, HeaderValue::from_static("authorization"));
+        headers.insert(header::VARY, HeaderValue::from_static("authorization, assay-model-version"));
         headers.insert(header::ETAG, text(tag.clone()));
         if self.has(&tag) {
             return Ok((StatusCode::NOT_MODIFIED, headers).into_response());

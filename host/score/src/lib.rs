@@ -41,7 +41,7 @@ pub use background::{Canonical, WantedSnapshot};
 pub use baseline::{Baseline, WhatIfError};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::{NotScored, ScoringError};
-pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, reasoned, routes};
+pub use routes::{NoModelChoice, OffChain, ScoreRoutes, assets, identified, operations, reasoned, routes};
 pub use score::{Answering, Ask};
 pub use several::{LeftOut, MeanScore, OfSubject, Scores, Several, SkipReason, Skipped};
 pub use source::{Answer, MockPast, MockPoint, ScoreSource};

@@ -86,13 +86,16 @@ impl Scoring {
     /// [`ScoringError::ChainsDown`] or another failure to read if no subject has a score because of it, and the failure
     /// of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
-        let answering = self.answering(ask, None)?;
+        let together = self.answering(ask, None)?;
+        // A promotion while names are resolved changes none of them.
+        let shared = ask.one_version.then_some(&together);
         let score = |scoring: Self, address| async move {
-            let answering = scoring.answering(ask, Some(address))?;
-            Ok(scoring.score_address(&answering, address, ask).await?.0)
+            let own = shared.is_none().then(|| scoring.answering(ask, Some(address))).transpose()?;
+            let Some(answering) = shared.or(own.as_ref()) else { return Err(ScoringError::NoneValid) };
+            Ok(scoring.score_address(answering, address, ask).await?.0)
         };
         let Several { found, skipped, none } = self.each(subjects, score).await?;
-        Ok(Scores { model: answering.model, found, skipped, none })
+        Ok(Scores { model: together.model, found, skipped, none })
     }
 
     /// Runs `work` for each subject's address. Returns the results in the same order, and the subjects without one.

@@ -42,6 +42,9 @@ impl ValidationPack {
     /// The names of the manifest and its signature in the archive.
     pub const MANIFEST: &str = "manifest.json";
     pub const SIGNATURE: &str = "signature.json";
+    const README: &str = "README.md";
+    /// The largest archive, in bytes.
+    pub const LARGEST: usize = 256 << 20;
 
     /// Adds a part, or why it is absent.
     pub fn add(&mut self, name: &str, part: Result<Vec<u8>, String>) {
@@ -58,9 +61,21 @@ impl ValidationPack {
         self.add("training.txt", text.map(String::into_bytes).ok_or(none));
     }
 
-    /// Whether there is a file of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.files.contains_key(name)
+    /// Adds a file that is no part.
+    ///
+    /// # Errors
+    /// The name is that of a part or of another file, or too long for an archive.
+    pub fn include(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+        let own = [Self::README, Self::MANIFEST, Self::SIGNATURE];
+        if own.contains(&name) || PARTS.iter().any(|(part, _)| *part == name) || self.files.contains_key(name) {
+            return Err(format!("a pack has a file {name:?} of its own, or was given two: rename it"));
+        }
+        if name.len() >= archive::LONGEST_NAME {
+            let most = archive::LONGEST_NAME - 1;
+            return Err(format!("the name {name:?} has {} bytes and may have {most}: rename it", name.len()));
+        }
+        self.add(name, Ok(bytes));
+        Ok(())
     }
 
     /// The text for people, with the list of the parts.
@@ -80,10 +95,10 @@ impl ValidationPack {
     /// The archive, signed with `key`. `digest` is that of the component; `made_at` in Unix seconds.
     ///
     /// # Errors
-    /// What is wrong with the key, in words that do not have it.
+    /// What is wrong with the key, in words that do not have it; or the archive would be too large.
     pub fn sign(mut self, model: &str, digest: String, key: &str, made_at: u64) -> Result<SignedPack, String> {
         let readme = self.readme(model);
-        self.files.insert("README.md".to_owned(), readme.into_bytes());
+        self.files.insert(Self::README.to_owned(), readme.into_bytes());
         let manifest = Manifest {
             form: Manifest::FORM.to_owned(),
             model: model.to_owned(),
@@ -98,6 +113,10 @@ impl ValidationPack {
         self.files.insert(Self::SIGNATURE.to_owned(), serde_json::to_vec_pretty(&signed).map_err(pretty)?);
         self.files.insert(Self::MANIFEST.to_owned(), text);
         let (archive, files) = (archive::write(&self.files, made_at), self.files.len());
+        if archive.len() > Self::LARGEST {
+            let (size, most) = (archive.len(), Self::LARGEST);
+            return Err(format!("the pack would have {size} bytes and may have {most}: include smaller files"));
+        }
         Ok(SignedPack { archive, signer: signed.signer, files, absent: self.absent })
     }
 }

@@ -73,6 +73,30 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
         }
         let other = assay(desk.path(), &["verify", "pack.tar", "--signer", &actors::address("borrower").to_string()]);
         assert_eq!(other.status.code(), Some(12), "{}", said(&other));
+        let published = service.keyed().get("/.well-known/assay-attestation.json").await.expect(200).clone();
+        let mut strangers = published.clone();
+        strangers["signers"][0]["address"] = actors::address("borrower").to_string().into();
+        put("signers.json", published.to_string().as_bytes());
+        put("strangers.json", strangers.to_string().as_bytes());
+        for (more, code, words) in [
+            (["--signers", "signers.json"], 0, "listed for this moment"),
+            (["--signers", "strangers.json"], 12, "signer"),
+            (["--at", "2030-01-01"], 2, "--at is for a statement"),
+            (["--evidence", "signers.json"], 2, "--evidence is for a statement"),
+        ] {
+            let verified = assay(desk.path(), &[&["verify", "pack.tar"][..], &more].concat());
+            let text = said(&verified);
+            assert!(verified.status.code() == Some(code) && text.contains(words), "{words}: {text}");
+        }
+        // What a pack has is never replaced by a file of the same name.
+        for name in ["README.md", "manifest.json", "card.md"] {
+            std::fs::write(folder.join(name), "mine").expect("a file");
+            let refused = made(&["--include", name]);
+            assert!(said(&refused).contains("rename it") && !refused.status.success(), "{name}: {}", said(&refused));
+        }
+        std::fs::write(folder.join("none.txt"), "\n").expect("a file");
+        let done = made(&["--scores", "none.txt"]);
+        assert!(said(&done).contains("not in it: replay.jsonl: none.txt has no score id"), "{}", said(&done));
 
         // Any tar opens it.
         let extracted = Command::new("tar").args(["-xf", "pack.tar"]).current_dir(desk.path()).status();
@@ -131,6 +155,10 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
             let text = said(&verified);
             assert!(verified.status.code() == Some(code) && text.contains(words), "{words}: {text}");
         }
+        // Some programs would extract this one, too.
+        put("changed.tar", &[pack.as_slice(), &pack].concat());
+        let verified = assay(desk.path(), &["verify", "changed.tar"]);
+        assert!(verified.status.code() == Some(10), "{}", said(&verified));
 
         // A score of a pack, tried against another component.
         let ids = std::fs::read_to_string(folder.join("ids.txt")).expect("ids");

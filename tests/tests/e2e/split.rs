@@ -185,6 +185,18 @@ fn what_a_request_names_goes_before_a_pin_that_before_a_header_that_before_a_sha
         assert_eq!((reason(&batch), &batch.json()["scores"][0]["model_version"]), ("split,split", &json!("7.0")));
         let report = api.get(&format!("/api/v2/report/address/{}", address("saver"))).await;
         assert_eq!(reason(&report), "split");
+        // Where the header is not read, it is refused, and a cache keeps the answers to each header apart.
+        let saver = address("saver");
+        for (method, path) in [
+            (Method::GET, format!("/api/v2/report/address/{saver}")),
+            (Method::POST, format!("/api/v2/score/address/{saver}/attestation")),
+            (Method::POST, "/api/v2/score/batch".to_owned()),
+        ] {
+            let refused = answer(lender.request(method, &path).header("assay-model-version", "8.0")).await.expect(422);
+            assert_eq!(refused["detail"][0]["loc"][1], "assay-model-version", "{path}: {refused}");
+        }
+        let scored = with(&lender, "", Some("8.0")).await;
+        assert!(scored.headers["vary"].to_str().unwrap().contains("assay-model-version"), "{:?}", scored.headers);
         // The record says why, and a pin ends with its time.
         let scored = with(&lender, "", None).await;
         let id = scored.headers["assay-score-id"].to_str().unwrap().to_owned();

@@ -23,6 +23,7 @@ use assay_http::{
     extract::{Caller, Upload, VersionQuery, optional, single},
     fresh, parameters,
 };
+use assay_score::NoModelChoice;
 use assay_tasks::blocking;
 
 /// `column`: the column of the wallets.
@@ -72,6 +73,7 @@ pub(crate) struct TableBody {
 pub(crate) async fn create(
     caller: Caller,
     State(state): State<BatchRoutes>,
+    _: NoModelChoice,
     ColumnQuery(column): ColumnQuery,
     VersionQuery(model_version): VersionQuery,
     headers: HeaderMap,

@@ -83,10 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for file in &arguments.include {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = fs::read(file).map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))?;
-        if name.len() >= 100 || pack.has(&name) {
-            return Err(Failure::no(format!("{name} is too long, or the pack has a file of that name: rename it")));
-        }
-        pack.add(&name, Ok(bytes));
+        pack.include(&name, bytes).map_err(|why| Failure::no(format!("--include {}: {why}", file.display())))?;
     }
     let now = chrono::Utc::now().timestamp().unsigned_abs();
     let signed = pack.sign(&format!("{kind} {version}"), digest, key.expose(), now).map_err(Failure::cannot)?;
@@ -153,6 +150,10 @@ impl Arguments {
         };
         let text = fs::read_to_string(file).map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))?;
         let ids = text.split_whitespace().take(SCORES).map(str::parse::<ScoreId>).collect::<Result<Vec<_>, _>>();
-        replay::lines(&ids.map_err(Failure::cannot)?, version, config, &self.server)
+        let ids = ids.map_err(Failure::cannot)?;
+        if ids.is_empty() {
+            return Err(Failure::no(format!("{} has no score id", file.display())));
+        }
+        replay::lines(&ids, version, config, &self.server)
     }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use assay::config::Config;
 use assay_domain::Address;
-use assay_statement::{Evidence, Signed, Signers, Statement};
+use assay_statement::{Evidence, Signed, Signers, Statement, ValidationPack};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
@@ -24,8 +24,7 @@ use assay_statement::archive;
 
 /// The largest statement and list of signers, in bytes.
 const STATEMENT: u64 = 256 << 10;
-/// The largest validation pack, and the bytes that show that a file is one.
-const ARCHIVE: u64 = 256 << 20;
+/// The bytes that show that a file is a validation pack.
 const ARCHIVE_HEAD: u64 = 512;
 /// The largest evidence.
 const EVIDENCE: u64 = 32 << 20;
@@ -72,12 +71,19 @@ pub(super) struct Verify {
 
 pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
     if let Some(bytes) = archived(&verify.statement)? {
+        let unused = [("evidence", verify.evidence.is_some()), ("at", verify.at.is_some())];
+        if let Some((option, _)) = unused.iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::cannot(format!(
+                "--{option} is for a statement, and {} is a validation pack: leave it out",
+                verify.statement.display()
+            )));
+        }
         let mut report = Report::default();
-        pack::steps(&mut report, &bytes, verify.signer)?;
+        pack::steps(&mut report, &bytes, (verify.signer, verify.signers()?.as_ref()))?;
         return report.finish(verify.json);
     }
     let signed: Signed = read(&verify.statement, STATEMENT)?;
-    let signers: Option<Signers> = verify.signers.as_deref().map(|file| read(file, STATEMENT)).transpose()?;
+    let signers = verify.signers()?;
     let evidence: Option<Evidence> = verify.evidence.as_deref().map(|file| read(file, EVIDENCE)).transpose()?;
     let config = verify.config(evidence.as_ref())?;
     let mut report = Report::default();
@@ -104,14 +110,11 @@ pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
 /// The bytes of a validation pack; `None` if the file is none.
 fn archived(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let cannot = |error: std::io::Error| Failure::cannot(format!("{} cannot be read: {error}", file.display()));
-    let mut bytes = Vec::new();
-    let mut opened = File::open(file).map_err(cannot)?;
-    opened.by_ref().take(ARCHIVE_HEAD).read_to_end(&mut bytes).map_err(cannot)?;
-    if !archive::is_archive(&bytes) {
-        return Ok(None);
-    }
-    opened.take(ARCHIVE).read_to_end(&mut bytes).map_err(cannot)?;
-    Ok(Some(bytes))
+    let mut head = Vec::new();
+    let opened = File::open(file).map_err(cannot)?;
+    opened.take(ARCHIVE_HEAD).read_to_end(&mut head).map_err(cannot)?;
+    let is_pack = archive::is_archive(&head);
+    is_pack.then(|| bytes(file, ValidationPack::LARGEST as u64)).transpose()
 }
 
 fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {
@@ -120,6 +123,11 @@ fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {
 }
 
 impl Verify {
+    /// The signers of the server, if they were given.
+    fn signers(&self) -> Result<Option<Signers>, Failure> {
+        self.signers.as_deref().map(|file| read(file, STATEMENT)).transpose()
+    }
+
     /// Whether the signer is trusted; `None` if no trusted signer was named.
     fn trusted(
         &self,
@@ -212,6 +220,9 @@ impl Verify {
 /// The JSON of a file, of at most `most` bytes.
 fn read<T: DeserializeOwned>(file: &Path, most: u64) -> Result<T, Failure> {
     let bytes = bytes(file, most)?;
+    if bytes.is_empty() {
+        return Err(Failure::cannot(format!("{} is empty", file.display())));
+    }
     serde_json::from_slice(&bytes).map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))
 }
 

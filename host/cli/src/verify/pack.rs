@@ -1,7 +1,7 @@
 //! A validation pack: its signature, and each file against the manifest.
 
 use assay_domain::Address;
-use assay_statement::{Manifest, ManifestSignature, ValidationPack, archive};
+use assay_statement::{Manifest, ManifestSignature, Signers, ValidationPack, archive};
 use serde::de::DeserializeOwned;
 
 use super::report::{Report, Step};
@@ -10,8 +10,12 @@ use crate::Failure;
 const MANIFEST: &str = ValidationPack::MANIFEST;
 const SIGNATURE: &str = ValidationPack::SIGNATURE;
 
-/// Adds the steps of a pack; `trusted` is the only signer to trust.
-pub(super) fn steps(report: &mut Report, bytes: &[u8], trusted: Option<Address>) -> Result<(), Failure> {
+/// Adds the steps of a pack; `trusted` is the only signer to trust, or those of the server.
+pub(super) fn steps(
+    report: &mut Report,
+    bytes: &[u8],
+    trusted: (Option<Address>, Option<&Signers>),
+) -> Result<(), Failure> {
     let files = match archive::read(bytes) {
         Ok(files) => files,
         Err(why) => {
@@ -37,13 +41,20 @@ pub(super) fn steps(report: &mut Report, bytes: &[u8], trusted: Option<Address>)
     };
     match &signed {
         Ok(signed) => {
-            let said = signed.check(text).map(|()| format!("signed by {}", signed.signer));
-            report
-                .add(Step::Signature, said.map_err(|error| format!("{MANIFEST} or {SIGNATURE} was changed: {error}")));
-            match trusted {
-                Some(only) if only == signed.signer => report.add(Step::Signer, Ok(format!("{only}, as given"))),
-                Some(only) => report.add(Step::Signer, Err(format!("{}, but only {only} is trusted", signed.signer))),
-                None => report.skip(Step::Signer, "not checked; give --signer"),
+            let signer = signed.signer;
+            let said = signed.check(text).map(|()| format!("signed by {signer}"));
+            let said = said.map_err(|error| format!("{MANIFEST} or {SIGNATURE} was changed: {error}"));
+            let is_signed = said.is_ok();
+            report.add(Step::Signature, said);
+            match (trusted, &manifest) {
+                _ if !is_signed => report.skip(Step::Signer, "not checked, because the signature is not the signer's"),
+                ((Some(only), _), _) if only == signer => report.add(Step::Signer, Ok(format!("{only}, as given"))),
+                ((Some(only), _), _) => report.add(Step::Signer, Err(format!("{signer}, but only {only} is trusted"))),
+                ((None, Some(signers)), Some(manifest)) => {
+                    let found = signers.check(signer, manifest.made_at).map(|()| "listed for this moment".to_owned());
+                    report.add(Step::Signer, found.map_err(|error| error.to_string()));
+                }
+                _ => report.skip(Step::Signer, "not checked; give --signers or --signer"),
             }
         }
         Err(why) => report.add(Step::Signature, Err(why.clone())),

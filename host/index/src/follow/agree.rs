@@ -72,8 +72,7 @@ impl Indexer {
     }
 
     /// An index of which something else was asked. If only contracts were added that did not exist at its end, or at
-    /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again. Where the terms list each new
-    /// contract at once, their earlier list says so; elsewhere the state of the checkpoint.
+    /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
     async fn asked_otherwise(
         &self,
         index: &Index,
@@ -81,10 +80,7 @@ impl Indexer {
         scan: &Scan,
     ) -> Result<IndexProgress, Trouble> {
         if let Some((asked, added)) = self.added(&progress, scan)
-            && let Some(before) = match progress.before(progress.listed).filter(|_| scan.lists_new(&added)) {
-                Some(listed) => Some(listed),
-                None => self.before(&progress, &added).await?,
-            }
+            && let Some(before) = self.before(&progress, &added, scan).await?
         {
             tracing::info!(
                 chain = self.chain,
@@ -118,11 +114,13 @@ impl Indexer {
         (without == old).then_some((new, added))
     }
 
-    /// The newest checkpoint at which none of `contracts` existed, if the endpoint keeps the state of that block.
+    /// The newest checkpoint at which none of `contracts` existed, by the state of that block. If the endpoint does not
+    /// keep it, and the terms list each new contract at once, the newest one at which no earlier list had them.
     async fn before(
         &self,
         progress: &IndexProgress,
         contracts: &BTreeSet<Address>,
+        scan: &Scan,
     ) -> Result<Option<Checkpoint>, Fault> {
         for look in 0..LOOKS {
             let back = (1_usize << look) - 1;
@@ -135,7 +133,7 @@ impl Indexer {
                 Ok(codes) if codes.iter().all(|code| code == "0x") => return Ok(Some(*checkpoint)),
                 Ok(_) => {}
                 Err(Fault::NoState | Fault::UnknownBlock | Fault::Refused { .. }) => {
-                    return Ok(None);
+                    return Ok(progress.before(progress.listed).filter(|_| scan.lists_new(contracts)));
                 }
                 Err(fault) => return Err(fault),
             }

@@ -141,7 +141,8 @@ pub(crate) struct Profile {
     pub names_its_parts: bool,
     /// Whether a market's own logs are worth reading while its terms are unknown.
     pub reads_without_terms: bool,
-    /// Whether the terms list a contract from its first block on.
+    /// Whether the terms list a contract from its first block on. Where a node keeps no state, an earlier list then
+    /// shows that the contract did not exist.
     pub lists_new_contracts: bool,
     /// Whether a borrowing that no hint points to is missing from the history, even if its repayment is not.
     pub can_lack_borrowings: bool,

@@ -13,7 +13,7 @@ use assay_http::{
     extract::{Caller, SubjectList, SubjectPath},
     fresh::Known,
 };
-use assay_score::{identified, reasoned};
+use assay_score::{NoModelChoice, identified, reasoned};
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -33,6 +33,7 @@ pub(crate) async fn get(
     caller: Caller,
     State(reports): State<ReportRoutes>,
     known: Known,
+    _: NoModelChoice,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = caller.pay(reports.source.report(&subject, caller.name())).await?;

@@ -8,7 +8,9 @@ use axum::{
 };
 
 use super::{
-    ScoreRoutes, paid,
+    ScoreRoutes,
+    choice::NoModelChoice,
+    paid,
     statement::{StatementRequest, StatementService, statement_response},
 };
 use crate::{
@@ -69,6 +71,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AsOfQuery {
 pub(crate) async fn attest(
     payer: Payer,
     State(scores): State<ScoreRoutes>,
+    _: NoModelChoice,
     SubjectPath(subject): SubjectPath,
     VersionQuery(version): VersionQuery,
     AsOfQuery(moment): AsOfQuery,

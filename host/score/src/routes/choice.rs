@@ -29,6 +29,21 @@ impl ModelChoice {
     }
 }
 
+/// No version in a header: the path does not read one, and another version than the caller chose would answer.
+pub struct NoModelChoice;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoModelChoice {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        if parts.headers.contains_key(HEADER) {
+            let why = "this path does not read it. Leave it out; statements and batch jobs take model_version";
+            return Err(refused(HEADER, why.to_owned()));
+        }
+        Ok(Self)
+    }
+}
+
 impl IntoParams for ModelChoice {
     fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let about =

@@ -29,6 +29,7 @@ use assay_payment::Payments;
 use assay_registry::{Chosen, CreditModel};
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
 
+pub use choice::NoModelChoice;
 pub use one::{OffChain, assets};
 use show::Show;
 

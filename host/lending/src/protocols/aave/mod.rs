@@ -75,6 +75,8 @@ impl LendingProtocol for Aave {
     fn profile(&self) -> Profile {
         Profile {
             logs_its_traces: self.version == Version::V3,
+            // A reserve is listed in the transaction that makes its tokens.
+            lists_new_contracts: true,
             reading: WITH_PAIRS,
             in_receipts: if self.version == Version::V2 { RATES_V2 } else { RATES_V3 },
             ..Profile::new("aave", self.signatures)

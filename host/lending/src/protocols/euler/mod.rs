@@ -38,8 +38,12 @@ pub(crate) struct EulerV2;
 impl LendingProtocol for EulerV2 {
     fn profile(&self) -> Profile {
         // The logs are those of the vaults, which only the terms list.
-        let lists_new_contracts = true;
-        Profile { names_its_parts: true, reads_without_terms: false, lists_new_contracts, ..Profile::new("euler", &[]) }
+        Profile {
+            names_its_parts: true,
+            reads_without_terms: false,
+            lists_new_contracts: true,
+            ..Profile::new("euler", &[])
+        }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
