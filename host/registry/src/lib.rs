@@ -49,7 +49,7 @@ pub use confine::class::Class;
 pub use examine::signature::{PublicKey, SigningKey, signer};
 pub use load_error::{LoadError, OpenError, RoleError};
 pub use registry::Registry;
-pub use roles::{KindRoles, Roles};
+pub use roles::{KindRoles, Released, Roles};
 pub use score_error::{Refusal, ScoreError};
 pub use settings::{Limits, REMOVED, Settings};
 pub use shelf::status::{ModelStatus, Role, State};

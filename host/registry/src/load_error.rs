@@ -126,10 +126,11 @@ pub enum LoadError {
     #[error("self-test: {input}: {problem}")]
     SelfTest { input: String, problem: String },
     #[error(
-        "{kind} {version} is already loaded with other bytes (digest {loaded}). A released version never changes: \
-         give this one a new version in `describe`"
+        "{kind} {version} was released with other bytes, digest {:.12}, and this file has {:.12}. A released version \
+         never changes: give this file a new version in `describe`, or put the released file back on the shelf",
+        .released.to_string(), .digest.to_string()
     )]
-    VersionTaken { kind: ModelKind, version: ModelVersion, loaded: Digest },
+    VersionTaken { kind: ModelKind, version: ModelVersion, digest: Digest, released: Digest },
     #[error("the model is valid, but could not be written to the shelf: {0}")]
     Write(String),
     #[error("the registry is shutting down")]

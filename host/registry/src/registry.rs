@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
-    RoleError, Roles, ScoreError, Settings, Split,
+    Released, RoleError, Roles, ScoreError, Settings, Split,
     author::check::check,
     shelf::{
         background::{TaskTurn, UploadedFile},
@@ -218,6 +218,27 @@ impl Registry {
         self.shared.publish(&mut catalogue, cause);
     }
 
+    /// Sets the digests of the versions with a role, as stored. A model with other bytes is unloaded.
+    pub fn release(&self, released: &Released) {
+        let mut catalogue = self.shared.catalogue();
+        if catalogue.released == *released {
+            return;
+        }
+        catalogue.release(released.clone());
+        if self.shared.publish(&mut catalogue, "restore") {
+            // A registry that is shutting down needs no scan.
+            let _ = self.commands.send(LoaderCommand::Changed);
+        }
+    }
+
+    /// Checks that a version is loaded and answers no requests.
+    ///
+    /// # Errors
+    /// [`RoleError::Unknown`], [`RoleError::IsChampion`], [`RoleError::InSplit`].
+    pub fn may_remove(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
+        self.shared.catalogue().may_remove(&(kind, version.clone()))
+    }
+
     /// Makes a loaded version champion at once, for a registry whose roles are not stored.
     ///
     /// # Errors
@@ -270,11 +291,10 @@ impl Registry {
     /// If this machine cannot run models at all.
     pub fn check(&self, bytes: &[u8]) -> Result<CheckReport, OpenError> {
         let mut report = check(bytes, &self.shared.settings.limits)?;
-        let loaded = report.model.as_ref().and_then(|info| self.version_of(info.kind, &info.version));
-        if let Some(ModelRef { kind, version, digest }) = loaded.map(|model| model.reference().clone())
-            && digest != report.digest
-        {
-            report.problems.push((&LoadError::VersionTaken { kind, version, loaded: digest }).into());
+        let key = report.model.as_ref().map(|info| (info.kind, info.version.clone()));
+        let taken = key.and_then(|key| self.shared.catalogue().taken(&key, report.digest));
+        if let Some(error) = taken {
+            report.problems.push((&error).into());
             report.ok = false;
         }
         Ok(report)
@@ -283,7 +303,7 @@ impl Registry {
     /// Removes a version and its file. Its running calls finish.
     ///
     /// # Errors
-    /// [`RoleError::IsChampion`], [`RoleError::Unknown`], [`RoleError::Delete`].
+    /// Those of [`Registry::may_remove`], or [`RoleError::Delete`].
     pub async fn remove(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
         self.ask(|reply| LoaderCommand::Remove((kind, version.clone()), reply)).await.unwrap_or(Err(RoleError::Closed))
     }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Split;
-use assay_domain::{ModelKind, ModelVersion};
+use assay_domain::{Digest, ModelKind, ModelVersion};
+
+/// The digest of each version that has a role, as stored. Such a version is not loaded with other bytes.
+pub type Released = BTreeMap<(ModelKind, ModelVersion), Digest>;
 
 /// The roles of every kind, as stored. They may name versions that are not on the shelf.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +28,13 @@ pub struct KindRoles {
     /// Versions that answer some wallets or keys in place of the champion.
     #[serde(default)]
     pub split: Split,
+}
+
+impl KindRoles {
+    /// The versions that answer requests: the champion and those of the split. One may be named twice.
+    pub fn answering(&self) -> impl Iterator<Item = &ModelVersion> {
+        self.champion.iter().chain(self.split.versions())
+    }
 }
 
 impl Roles {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use crate::{Compiler, PublicKey, Roles};
+use crate::{Compiler, PublicKey, Released, Roles};
 use assay_domain::{ModelKind, ModelVersion};
 
 /// The folder in a shelf with the files of removed versions, each named by the digest of its bytes.
@@ -21,6 +21,8 @@ pub struct Settings {
     pub attempts: Option<PathBuf>,
     /// The stored roles.
     pub roles: Roles,
+    /// The stored digests of the versions in `roles`.
+    pub released: Released,
     /// The champion of a kind without a stored one. A kind that is not listed, or whose version is not on the shelf,
     /// gets its highest version.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
@@ -42,6 +44,7 @@ impl Settings {
             compiled: None,
             attempts: None,
             roles: Roles::default(),
+            released: Released::new(),
             first_champions: BTreeMap::new(),
             patient: true,
             keep_removed: Duration::ZERO,

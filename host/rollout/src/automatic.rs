@@ -65,7 +65,7 @@ impl Rollout {
         let (batch, after) = recorded.change(batch, &self.inner.registry, roles)?;
         let stored = self.inner.store.commit(batch).await?;
         if stored {
-            *recorded = after;
+            self.note(recorded, after);
         } else {
             self.adopt(recorded).await?;
         }

@@ -17,8 +17,8 @@ use super::{
     records::{self, COMPONENTS, ComponentRecord},
 };
 use assay_domain::{Digest, ModelKind, ModelRef, ModelVersion};
-use assay_registry::{LoadError, RoleError};
-use assay_store::{Batch, StoreError};
+use assay_registry::{KindRoles, LoadError, RoleError};
+use assay_store::{Batch, Revision, StoreError};
 use assay_tasks::Spawner;
 
 /// Time between two reads of what the other hosts have stored.
@@ -133,10 +133,7 @@ impl Rollout {
         }
         match self.inner.registry.add(bytes).await {
             Ok(_) => Ok(Ok(())),
-            Err(error) => {
-                let is_lasting = error.is_lasting() || matches!(error, LoadError::VersionTaken { .. });
-                refused(error.to_string(), is_lasting)
-            }
+            Err(error) => refused(error.to_string(), error.is_lasting()),
         }
     }
 
@@ -180,8 +177,8 @@ impl Rollout {
             match found.value {
                 Some(stored) if !stored.gone && stored.pin.digest == model.digest => return Ok(()),
                 Some(stored) if !stored.gone => {
-                    let ModelRef { kind, version, .. } = model.clone();
-                    return Err(LoadError::VersionTaken { kind, version, loaded: stored.pin.digest }.into());
+                    let (ModelRef { kind, version, digest }, released) = (model.clone(), stored.pin.digest);
+                    return Err(LoadError::VersionTaken { kind, version, digest, released }.into());
                 }
                 _ => {}
             }
@@ -203,6 +200,41 @@ impl Rollout {
         Ok(batch
             .put(&records::component(model.kind, &model.version), &record)?
             .remove(&records::component_bytes(&model.digest)))
+    }
+
+    /// The bytes of an uploaded component in the store, in hex; `None` if it was not uploaded to a fleet.
+    pub(super) async fn shared_bytes(&self, model: &ModelRef) -> Result<Option<String>, StoreError> {
+        let store = &self.inner.store;
+        if store.is_shared() { store.get(&records::component_bytes(&model.digest)).await } else { Ok(None) }
+    }
+
+    /// Adds to `batch` that a version was not removed after all, with its bytes in the store before.
+    pub(super) fn put_back(&self, batch: Batch, model: &ModelRef, bytes: Option<&String>) -> Result<Batch, StoreError> {
+        let key = records::component(model.kind, &model.version);
+        let Some(text) = bytes else { return Ok(batch.remove(&key)) };
+        let record = ComponentRecord { kind: model.kind, pin: model.into(), gone: false };
+        batch.put(&key, &record)?.put(&records::component_bytes(&model.digest), text)
+    }
+
+    /// Adds to `batch` the condition that no host removes a version that answers `after` a change and not `before` it.
+    pub(super) async fn if_on_shelves(
+        &self,
+        mut batch: Batch,
+        kind: ModelKind,
+        before: &KindRoles,
+        after: &KindRoles,
+    ) -> Result<Batch, StoreError> {
+        if !self.inner.store.is_shared() {
+            return Ok(batch);
+        }
+        for version in after.answering().filter(|version| before.answering().all(|known| known != *version)) {
+            let key = records::component(kind, version);
+            let found = self.inner.store.read(&key).await?;
+            // A removed version has a record, so the commit is refused.
+            let is_gone = found.value.is_some_and(|record| record.gone);
+            batch = batch.if_unchanged(&key, if is_gone { Revision::ABSENT } else { found.revision });
+        }
+        Ok(batch)
     }
 }
 

@@ -29,6 +29,8 @@ mod scored;
 mod shadow;
 mod shelf;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use std::{sync::Arc, time::Duration};
 
@@ -85,6 +87,8 @@ impl Rollout {
         promotion: &config::Promotion,
     ) -> Result<Self, StoreError> {
         let recorded = RecordedRoles::read(&store).await?;
+        // Another host may have changed them since the registry was opened.
+        recorded.release(&registry);
         audit::complete(&store, &registry, &recorded.roles).await?;
         let provenance = provenance::Provenance::open(&store, settings).await?;
         let (promotion, shadow_lifetime) = (promotion.clone(), settings.shadow_ttl);

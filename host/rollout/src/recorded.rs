@@ -1,13 +1,13 @@
 //! The roles of models as the store holds them, as far as this host has read or written them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Rollout,
     records::{self, RolesRecord},
 };
-use assay_domain::{ModelKind, ModelPin, ModelVersion};
-use assay_registry::{KindRoles, Registry, Roles};
+use assay_domain::{Digest, ModelKind, ModelPin, ModelVersion};
+use assay_registry::{KindRoles, Registry, Released, Roles};
 use assay_store::{Batch, Revision, Store, StoreError};
 
 /// The stored roles, with the revision of each kind's record.
@@ -15,7 +15,7 @@ use assay_store::{Batch, Revision, Store, StoreError};
 pub(super) struct RecordedRoles {
     pub roles: Roles,
     /// The digests of the versions in `roles`: one that is not loaded now keeps its role.
-    pins: BTreeMap<(ModelKind, ModelVersion), ModelPin>,
+    released: Released,
     revisions: BTreeMap<ModelKind, Revision>,
 }
 
@@ -23,12 +23,12 @@ impl RecordedRoles {
     /// # Errors
     /// The store's failure.
     pub(super) async fn read(store: &Store) -> Result<Self, StoreError> {
-        let mut recorded = Self { roles: Roles::default(), pins: BTreeMap::new(), revisions: BTreeMap::new() };
+        let mut recorded = Self { roles: Roles::default(), released: Released::new(), revisions: BTreeMap::new() };
         for kind in ModelKind::ALL {
             let found = store.read(&records::roles(kind)).await?;
             if let Some(record) = found.value {
-                recorded.pins.extend(pinned(kind, &record));
-                let RolesRecord { champion, previous, challengers, split } = record;
+                recorded.released.extend(released(kind, &record));
+                let RolesRecord { champion, previous, challengers, split, .. } = record;
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = champion.map(|pin| pin.version);
                 let (previous, challengers) = (versions(previous), versions(challengers));
@@ -40,8 +40,9 @@ impl RecordedRoles {
         Ok(recorded)
     }
 
-    /// Adds to `batch` a record for each kind whose roles differ from the stored ones, and returns what is stored once
-    /// the batch is committed. The commit is refused if another host has written one of these records since.
+    /// Adds to `batch` a record for each kind whose roles or digests differ from the stored ones, and returns what is
+    /// stored once the batch is committed. The commit is refused if another host has written one of these records
+    /// since.
     ///
     /// # Errors
     /// A record that cannot be stored.
@@ -51,23 +52,38 @@ impl RecordedRoles {
         registry: &Registry,
         roles: Roles,
     ) -> Result<(Batch, Self), StoreError> {
-        let (mut pins, mut revisions) = (self.pins.clone(), self.revisions.clone());
+        let (mut digests, mut revisions) = (self.released.clone(), self.revisions.clone());
         for kind in ModelKind::ALL {
             let now = roles.of(kind);
-            if now != self.roles.of(kind) {
-                let record = RolesRecord {
-                    champion: self.pins(registry, kind, &now.champion).into_iter().next(),
-                    previous: self.pins(registry, kind, &now.previous),
-                    challengers: self.pins(registry, kind, &now.challengers),
-                    split: now.split.clone(),
-                };
-                pins.extend(pinned(kind, &record));
+            let record = RolesRecord {
+                champion: self.pins(registry, kind, &now.champion).into_iter().next(),
+                previous: self.pins(registry, kind, &now.previous),
+                challengers: self.pins(registry, kind, &now.challengers),
+                split: now.split.clone(),
+                split_models: self.pins(registry, kind, now.split.versions().collect::<BTreeSet<_>>()),
+            };
+            let named: Released = released(kind, &record).collect();
+            let stored = self.released.iter().filter(|((of, _), _)| *of == kind);
+            if now != self.roles.of(kind) || named.iter().ne(stored) {
+                digests.retain(|(of, _), _| *of != kind);
+                digests.extend(named);
                 let key = records::roles(kind);
-                let seen = revisions.insert(kind, Revision::of(&key, &record)?).unwrap_or(Revision::ABSENT);
-                batch = batch.if_unchanged(&key, seen).put(&key, &record)?;
+                revisions.insert(kind, Revision::of(&key, &record)?);
+                batch = self.if_unchanged(batch, kind).put(&key, &record)?;
             }
         }
-        Ok((batch, Self { roles, pins, revisions }))
+        Ok((batch, Self { roles, released: digests, revisions }))
+    }
+
+    /// Adds to `batch` the condition that no other host has changed the roles of a kind since they were read.
+    pub(super) fn if_unchanged(&self, batch: Batch, kind: ModelKind) -> Batch {
+        let seen = self.revisions.get(&kind).cloned().unwrap_or(Revision::ABSENT);
+        batch.if_unchanged(&records::roles(kind), seen)
+    }
+
+    /// Unloads other bytes of the versions with a role.
+    pub(super) fn release(&self, registry: &Registry) {
+        registry.release(&self.released);
     }
 
     /// Versions with the digests of their loaded bytes, or else with the stored ones.
@@ -77,7 +93,10 @@ impl RecordedRoles {
         kind: ModelKind,
         versions: impl IntoIterator<Item = &'a ModelVersion>,
     ) -> Vec<ModelPin> {
-        let stored = |version: &ModelVersion| self.pins.get(&(kind, version.clone())).cloned();
+        let stored = |version: &ModelVersion| {
+            let digest = *self.released.get(&(kind, version.clone()))?;
+            Some(ModelPin { version: version.clone(), digest })
+        };
         let pin = |version| pins(registry, kind, [version]).pop().or_else(|| stored(version));
         versions.into_iter().filter_map(pin).collect()
     }
@@ -87,33 +106,43 @@ impl Rollout {
     /// Reads the stored roles again, and puts in force what another host has changed.
     pub(super) async fn adopt(&self, recorded: &mut RecordedRoles) -> Result<(), StoreError> {
         let found = RecordedRoles::read(&self.inner.store).await?;
-        if found.roles != recorded.roles {
+        let is_changed = found.roles != recorded.roles;
+        self.note(recorded, found);
+        if is_changed {
             let registry = &self.inner.registry;
             let current = registry.roles();
-            for kind in ModelKind::ALL.into_iter().filter(|kind| found.roles.of(*kind) != current.of(*kind)) {
-                let roles = found.roles.of(kind);
+            for kind in ModelKind::ALL.into_iter().filter(|kind| recorded.roles.of(*kind) != current.of(*kind)) {
+                let roles = recorded.roles.of(kind);
                 let champion = roles.champion.clone().filter(|version| current.champion(kind) != Some(version));
                 registry.assign(kind, roles, champion.as_slice(), "restore");
             }
         }
-        *recorded = found;
         Ok(())
+    }
+
+    /// Notes what is stored. No version with a role answers by other bytes from now on.
+    pub(super) fn note(&self, recorded: &mut RecordedRoles, stored: RecordedRoles) {
+        if stored.released != recorded.released {
+            stored.release(&self.inner.registry);
+        }
+        *recorded = stored;
     }
 }
 
 /// The versions of a record, each with its digest.
-fn pinned(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((ModelKind, ModelVersion), ModelPin)> {
-    let RolesRecord { champion, previous, challengers, .. } = record;
-    let all = champion.iter().chain(previous).chain(challengers);
-    all.map(move |pin| ((kind, pin.version.clone()), pin.clone()))
+fn released(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((ModelKind, ModelVersion), Digest)> {
+    let RolesRecord { champion, previous, challengers, split_models, split: _ } = record;
+    let all = champion.iter().chain(previous).chain(challengers).chain(split_models);
+    all.map(move |pin| ((kind, pin.version.clone()), pin.digest))
 }
 
-/// The stored roles, with which a starting server continues.
+/// The stored roles, with which a starting server continues, and the digests of their versions.
 ///
 /// # Errors
 /// The store's failure.
-pub async fn stored_roles(store: &Store) -> Result<Roles, StoreError> {
-    Ok(RecordedRoles::read(store).await?.roles)
+pub async fn stored_roles(store: &Store) -> Result<(Roles, Released), StoreError> {
+    let RecordedRoles { roles, released, .. } = RecordedRoles::read(store).await?;
+    Ok((roles, released))
 }
 
 /// Versions with the digests of their loaded bytes. Versions that are not loaded are left out.
@@ -128,8 +157,7 @@ pub(super) fn pins<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_domain::Digest;
-    use assay_registry::Settings;
+    use assay_registry::{KeyPin, Settings, Split};
     use assay_store::config::Store as StoreConfig;
 
     #[tokio::test]
@@ -139,11 +167,14 @@ mod tests {
         let registry = Registry::open(Settings { watch: false, ..Settings::new(folder.path().join("shelf")) }).unwrap();
         let pin = |version: &str, byte| ModelPin { version: version.parse().unwrap(), digest: Digest([byte; 32]) };
         let (kind, champion) = (ModelKind::Credit, pin("1.2", 2));
+        let until = assay_domain::time_from_unix(4_000_000_000);
+        let lender = KeyPin { key: "lender".to_owned(), version: pin("1.4", 4).version, until };
         let stored = RolesRecord {
             champion: Some(champion.clone()),
             previous: vec![pin("1.0", 0), pin("1.1", 1)],
             challengers: vec![pin("1.3", 3)],
-            ..RolesRecord::default()
+            split: Split { pins: vec![lender], ..Split::default() },
+            split_models: vec![pin("1.4", 4)],
         };
         store.commit(Batch::new().put(&records::roles(kind), &stored).unwrap()).await.unwrap();
 
@@ -156,5 +187,9 @@ mod tests {
         let kept = RolesRecord { challengers: Vec::new(), ..stored };
         assert_eq!(store.get(&records::roles(kind)).await.unwrap(), Some(kept));
         assert_eq!(after.roles.champion(kind), Some(&champion.version));
+        // Other bytes of a version without a role may be loaded.
+        let named = [pin("1.0", 0), pin("1.1", 1), champion, pin("1.4", 4)];
+        let released: Released = named.into_iter().map(|pin| ((kind, pin.version), pin.digest)).collect();
+        assert_eq!((&after.released, &stored_roles(&store).await.unwrap().1), (&released, &released));
     }
 }

@@ -104,6 +104,9 @@ pub struct RolesRecord {
     pub challengers: Vec<ModelPin>,
     #[serde(default)]
     pub split: Split,
+    /// The versions of `split` with their digests; absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub split_models: Vec<ModelPin>,
 }
 
 /// A component that was uploaded to a fleet, or removed from it.

@@ -3,7 +3,7 @@
 
 use super::{
     Rollout,
-    audit::{self, RoleMove},
+    audit::{self, OpenStep, RoleMove},
     promotion::Review,
     recorded::{RecordedRoles, pins},
     records::AuditRecord,
@@ -19,7 +19,7 @@ pub enum MoveError {
     Role(#[from] RoleError),
     #[error("the role could not be stored, so it was not changed: {0}")]
     Store(#[from] StoreError),
-    #[error("another host changed a role at the same time; check the roles and try again")]
+    #[error("another host changed a role or removed a version at the same time; read the roles and try again")]
     Contested,
     #[error("{0}")]
     Split(&'static str),
@@ -114,23 +114,41 @@ impl Rollout {
         self.change(RoleChange { step, roles, again: versions, cause: "operator", detail: None }, &mut recorded).await
     }
 
-    /// Stores the step, then the roles together with the step's end, and then puts the roles in force, which cannot
-    /// fail.
+    /// Stores the step, then the roles together with the step's end, and puts the roles in force.
     pub(super) async fn change(&self, change: RoleChange<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
-        let RoleChange { step, roles, again, cause, detail } = change;
-        let (store, registry) = (&self.inner.store, &self.inner.registry);
-        let open = audit::begin(store, &step).await?;
+        let open = audit::begin(&self.inner.store, &change.step).await?;
+        let batch = open.close(Batch::new(), audit::DONE, change.detail.clone())?;
+        if self.put_in_force(change, batch, recorded).await? { Ok(()) } else { self.contested(&open).await }
+    }
+
+    /// Stores the roles together with `batch`, and then puts them in force, which cannot fail. Returns false if another
+    /// host has changed a role or removed a version; the stored roles are then in force.
+    pub(super) async fn put_in_force(
+        &self,
+        change: RoleChange<'_>,
+        batch: Batch,
+        recorded: &mut RecordedRoles,
+    ) -> Result<bool, StoreError> {
+        let RoleChange { step, roles, again, cause, detail: _ } = change;
+        let (kind, registry) = (step.kind, &self.inner.registry);
+        let batch = self.if_on_shelves(batch, kind, &recorded.roles.of(kind), &roles).await?;
         let mut all = recorded.roles.clone();
-        all.set(step.kind, roles.clone());
-        let (batch, after) = recorded.change(Batch::new(), registry, all)?;
-        if !store.commit(open.close(batch, audit::DONE, detail)?).await? {
-            let detail = Some("another host changed a role".to_owned());
-            store.commit(open.close(Batch::new(), audit::NOT_DONE, detail)?).await?;
+        all.set(kind, roles.clone());
+        let (batch, after) = recorded.change(batch, registry, all)?;
+        let is_stored = self.inner.store.commit(batch).await?;
+        if is_stored {
+            self.note(recorded, after);
+            registry.assign(kind, roles, again, cause);
+        } else {
             self.adopt(recorded).await?;
-            return Err(MoveError::Contested);
         }
-        *recorded = after;
-        registry.assign(step.kind, roles, again, cause);
-        Ok(())
+        Ok(is_stored)
+    }
+
+    /// Closes a step before which another host took its own.
+    pub(super) async fn contested(&self, open: &OpenStep) -> Result<(), MoveError> {
+        let detail = Some("another host changed a role or removed a version".to_owned());
+        self.inner.store.commit(open.close(Batch::new(), audit::NOT_DONE, detail)?).await?;
+        Err(MoveError::Contested)
     }
 }

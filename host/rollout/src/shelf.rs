@@ -34,17 +34,31 @@ impl Rollout {
     /// # Errors
     /// [`MoveError`]; it is then still there.
     pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: RoleMove) -> Result<(), MoveError> {
-        let registry = &self.inner.registry;
+        let (store, registry) = (&self.inner.store, &self.inner.registry);
         // No role changes while a version is removed.
-        let _recorded = self.inner.recorded.lock().await;
-        let model = registry.loaded(kind, version)?;
-        let step = AuditRecord { from: vec![model.reference().into()], ..audit::step("remove", kind, with) };
-        let store = &self.inner.store;
+        let mut recorded = self.inner.recorded.lock().await;
+        // Another host may have given it a role.
+        self.adopt(&mut recorded).await?;
+        let loaded = registry.loaded(kind, version)?;
+        let model = loaded.reference();
+        let step = AuditRecord { from: vec![model.into()], ..audit::step("remove", kind, with) };
+        if let Err(error) = registry.may_remove(kind, version) {
+            store.commit(audit::closed(Batch::new(), &step, audit::REFUSED, Some(error.to_string()))?).await?;
+            return Err(error.into());
+        }
         let open = audit::begin(store, &step).await?;
+        let bytes = self.shared_bytes(model).await?;
+        let gone = recorded.if_unchanged(self.take_off_shelves(Batch::new(), model)?, kind);
+        if !store.commit(gone).await? {
+            self.adopt(&mut recorded).await?;
+            return self.contested(&open).await;
+        }
         let removed = registry.remove(kind, version).await;
         let (batch, outcome, detail) = match &removed {
-            Ok(()) => (self.take_off_shelves(Batch::new(), model.reference())?, audit::DONE, None),
-            Err(error) => (Batch::new(), audit::REFUSED, Some(error.to_string())),
+            Ok(()) => (Batch::new(), audit::DONE, None),
+            Err(error) => {
+                (self.put_back(Batch::new(), model, bytes.as_ref())?, audit::REFUSED, Some(error.to_string()))
+            }
         };
         store.commit(open.settle(batch, outcome, detail)?).await?;
         Ok(removed?)

@@ -14,6 +14,7 @@ use super::{
 };
 use assay_domain::{ModelKind, ModelVersion};
 use assay_registry::{KeyPin, NewShare, RoleError, SLOTS, Split, SplitShare};
+use assay_store::Batch;
 use assay_tasks::Spawner;
 
 /// Time between two looks at the evidence.
@@ -61,7 +62,7 @@ impl Rollout {
             let objections = self.objections(kind, &before, &split).await?;
             if !objections.is_empty() {
                 let why = MoveError::SplitGuarded(objections);
-                let refused = audit::closed(assay_store::Batch::new(), &step, audit::REFUSED, Some(why.to_string()))?;
+                let refused = audit::closed(Batch::new(), &step, audit::REFUSED, Some(why.to_string()))?;
                 self.inner.store.commit(refused).await?;
                 return Err(why);
             }
@@ -110,10 +111,8 @@ impl Rollout {
             loop {
                 if rollout.inner.registry.roles().of(kind).split.versions().next().is_some() {
                     let mut recorded = rollout.inner.recorded.lock().await;
-                    match rollout.tend(kind, &mut recorded).await {
-                        // The other host has done the same.
-                        Ok(()) | Err(MoveError::Contested) => {}
-                        Err(error) => tracing::error!(%error, %kind, "the split cannot be tended"),
+                    if let Err(error) = rollout.tend(kind, &mut recorded).await {
+                        tracing::error!(%error, %kind, "the split cannot be tended");
                     }
                 }
                 let gaps = rollout.inner.registry.split_gaps(kind, Utc::now());
@@ -130,7 +129,9 @@ impl Rollout {
     }
 
     /// One change at most: the next look follows soon.
-    async fn tend(&self, kind: ModelKind, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+    pub(super) async fn tend(&self, kind: ModelKind, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+        // Another host may have done the same.
+        self.adopt(recorded).await?;
         let registry = &self.inner.registry;
         let before = registry.roles().of(kind).split;
         let (pins, ended): (Vec<_>, Vec<_>) = before.pins.iter().cloned().partition(|pin| Utc::now() < pin.until);
@@ -196,8 +197,12 @@ impl Rollout {
         let with = RoleMove { by: audit::SERVER.to_owned(), why, force: false };
         let step = self.step(action, kind, before, &split, with);
         let detail = Some(words(&split));
+        let batch = audit::closed(Batch::new(), &step, audit::DONE, detail)?;
         let roles = assay_registry::KindRoles { split, ..self.inner.registry.roles().of(kind) };
-        self.change(RoleChange { step, roles, again: &[], cause: "split", detail }, recorded).await
+        let change = RoleChange { step, roles, again: &[], cause: "split", detail: None };
+        // A refused batch leaves no entry: the next look decides anew.
+        self.put_in_force(change, batch, recorded).await?;
+        Ok(())
     }
 }
 

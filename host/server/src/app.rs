@@ -402,8 +402,10 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     // The folder of the store belongs to this server only.
     let beside = |name| config.store.path.with_file_name(name);
     let compiled = config.models.compiled_path.clone();
+    let (roles, released) = stored_roles(store).await?;
     let settings = assay_registry::Settings {
-        roles: stored_roles(store).await?,
+        roles,
+        released,
         first_champions: config.models.first_champions.clone(),
         limits: config.models.limits(),
         compiled: Some(compiled.unwrap_or_else(|| beside("compiled"))),

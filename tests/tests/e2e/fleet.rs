@@ -116,6 +116,26 @@ fn hosts_share_a_shelf_roles_and_keys() {
 }
 
 #[test]
+fn a_version_that_another_host_has_just_promoted_is_not_removed() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let shelves = [shelf_copy(), shelf_copy()];
+        let [one, two] =
+            shelves.each_ref().map(|shelf| Service::start(&on(server.port, &sandbox_config(shelf.path()))));
+        let [a, b] = [&one, &two].map(Service::keyed);
+        for version in ["1.0", "1.1", "1.0"] {
+            b.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
+            let refused = a.delete(&format!("/api/v2/admin/models/credit/{version}")).await.expect(409);
+            assert_eq!(refused["code"], "is_champion", "{refused}");
+        }
+        // Nor is one promoted that another host has just removed.
+        assert_eq!(a.delete("/api/v2/admin/models/credit/1.1").await.status, 204);
+        let refused = b.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await;
+        assert!([404, 409].contains(&refused.status.as_u16()), "{}", refused.text);
+    });
+}
+
+#[test]
 fn a_host_that_could_not_load_an_upload_tries_it_again() {
     run(async {
         let server = Redis::start(&DURABLE);

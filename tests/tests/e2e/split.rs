@@ -398,6 +398,40 @@ fn a_version_that_is_lost_at_a_start_answers_no_pin_in_another_guise_and_its_sha
 }
 
 #[test]
+fn other_bytes_of_a_version_with_a_role_do_not_answer_after_a_restart() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), &lender()).await;
+        let api = service.keyed();
+        add_models(&api).await;
+        let champion = json!({ "version": "8.0", "force": true, "why": "a test" });
+        api.put("/api/v2/admin/models/credit/champion", &champion).await.ok();
+        let pins = json!([{ "key": "lender", "version": "7.0", "until": "2099-01-01T00:00:00Z" }]);
+        api.put(SPLIT, &json!({ "pins": pins })).await.ok();
+
+        // The file of the champion is replaced. That of the pinned version is still there, and read after another.
+        let dir = service.kill();
+        let other = |version: &str| Credit::new(version).score("(i32.const 555)").build();
+        let [replaced] = &files_of(shelf.path(), "8.0")[..] else { panic!("one file") };
+        let released = std::fs::read(replaced).unwrap();
+        std::fs::write(replaced, other("8.0")).unwrap();
+        std::fs::write(shelf.path().join("aaa.wasm"), other("7.0")).unwrap();
+        let service = Service::start_in(dir, &configured(shelf.path(), &lender()).await, &[]);
+        let (api, lender) = (service.keyed(), service.with_key(LENDER));
+        let pinned = until(async || lender.get(&path("saver")).await, |answer| answer.status == 200).await;
+        assert_eq!((reason(&pinned), &pinned.ok()["score"]), ("pinned", &json!(701)));
+        assert_eq!(api.get(&path("saver")).await.expect(503)["code"], "no_champion");
+        api.until("/readyz", |ready| ready.text.contains("credit 8.0 was released with other bytes")).await;
+        let refused = api.post_bytes("/api/v2/admin/models", other("8.0")).await.expect(409);
+        assert_eq!(refused["code"], "version_taken");
+
+        std::fs::write(replaced, released).unwrap();
+        let back = until(async || api.get(&path("saver")).await, |answer| answer.status == 200).await;
+        assert_eq!(back.ok()["score"], 801);
+    });
+}
+
+#[test]
 fn hosts_of_a_fleet_split_alike() {
     run(async {
         let server = Redis::start(&DURABLE);
@@ -421,6 +455,12 @@ fn hosts_of_a_fleet_split_alike() {
         let set = two.put(SPLIT, &json!({ "shares": [share("7.0", 50.0)] })).await.ok();
         one.until(SPLIT, |split| split.ok() == set).await;
         assert_eq!(versions(&one).await, versions(&two).await);
+        // Each step of a ramp is logged by the host that took it, and by no other.
+        let ramp = json!([{ "version": "7.0", "percent": 0.01, "ramp": [0.02, 0.03], "step_seconds": 1 }]);
+        two.put(SPLIT, &json!({ "shares": ramp })).await.ok();
+        one.until(SPLIT, |split| split.ok()["shares"][0]["percent"] == 0.03).await;
+        let done = |by: &str| (by.to_owned(), "split".to_owned(), "done".to_owned());
+        assert_eq!(steps(&one).await, ["dev", "dev", "dev", "assay", "assay"].map(done));
     });
 }
 

@@ -274,7 +274,7 @@ fn files_that_are_not_a_statement_are_refused_in_words() {
         };
         let deep = [&b"{\"deep\":"[..], &b"[".repeat(100_000), &b"]".repeat(100_000), b"}"].concat();
         for (name, bytes, words) in [
-            ("statement", &b""[..], "EOF"),
+            ("statement", &b""[..], "is empty"),
             ("statement", &b"{}"[..], "missing field `sig`"),
             ("evidence", &deep[..], "missing field"),
             ("evidence", &vec![b' '; (32 << 20) + 1][..], "more than the limit of 33554432"),

@@ -84,6 +84,43 @@ async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
 }
 
 #[tokio::test]
+async fn a_version_with_a_role_is_loaded_only_with_its_recorded_bytes() {
+    let (right, wrong) = (Credit::new("1.0").build(), Credit::new("1.0").score("(i32.const 701)").build());
+    let digest = |bytes: &[u8]| open(&[("a", bytes.to_vec())]).1.loaded(KIND, &v("1.0")).unwrap().digest();
+    let [released, other] =
+        [&right, &wrong].map(|bytes| assay_registry::Released::from([((KIND, v("1.0")), digest(bytes))]));
+    let score = |registry: &Registry| {
+        registry.champion::<CreditModel>().ok().map(|model| model.score(&at(1)).unwrap().score.get())
+    };
+    let mut roles = assay_registry::Roles::default();
+    roles.promote(KIND, &v("1.0"));
+
+    let shelf = TempDir::new().unwrap();
+    put(shelf.path(), "a", &wrong);
+    let settings = Settings { watch: false, roles, released, ..of_shelf(shelf.path()) };
+    let registry = Registry::open(settings.clone()).unwrap();
+    assert_eq!(score(&registry), None);
+    let (state, reason) = status(&registry, "a.wasm").unwrap();
+    assert_eq!((state, reason.unwrap().0.as_str()), (State::Failed, "version_taken"));
+    let vacancy = registry.vacancy(KIND).unwrap();
+    assert!(vacancy.contains("credit 1.0 was released with other bytes"), "{vacancy}");
+    let refused = registry.add(Credit::new("1.0").score("(i32.const 702)").build()).await.unwrap_err();
+    assert_eq!(refused.code(), "version_taken");
+    assert!(!registry.check(&wrong).unwrap().ok);
+
+    // The released bytes answer, whichever file is read first.
+    registry.add(right).await.unwrap();
+    assert_eq!(score(&registry), Some(700));
+    drop(registry);
+    let registry = Registry::open(settings).unwrap();
+    assert_eq!(score(&registry), Some(700));
+    // Another host of the fleet has promoted the other bytes.
+    registry.release(&other);
+    registry.rescan().await;
+    assert_eq!(score(&registry), Some(701));
+}
+
+#[tokio::test]
 async fn a_file_dropped_on_the_shelf_is_noticed() {
     let shelf = TempDir::new().unwrap();
     let registry = Registry::open(of_shelf(shelf.path())).unwrap();

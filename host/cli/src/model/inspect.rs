@@ -40,8 +40,8 @@ fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
 fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<Problem> {
     let same = |other: &ModelInfo| other.kind == info.kind && other.version == info.version;
     let other = shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same))?;
-    let (kind, version, loaded) = (info.kind, info.version.clone(), other.digest);
-    Some(Problem::from(&LoadError::VersionTaken { kind, version, loaded }))
+    let (kind, version, released) = (info.kind, info.version.clone(), other.digest);
+    Some(Problem::from(&LoadError::VersionTaken { kind, version, digest, released }))
 }
 
 /// How the scores of the sample wallets differ from those of the highest version on the shelf.

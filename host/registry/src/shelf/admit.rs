@@ -46,9 +46,9 @@ impl ShelfShared {
             (None, None) => return rejected(info, LoadError::Invalid("nothing in it can be started".to_owned())),
         };
         let key = (model.kind(), model.version().clone());
-        let loaded = self.catalogue().models.get(&key).map(|entry| entry.model.digest());
-        if let Some(loaded) = loaded {
-            return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
+        let taken = self.catalogue().taken(&key, digest);
+        if let Some(error) = taken {
+            return rejected(info, error);
         }
         let supervisor: Weak<dyn Supervisor> = self.this.clone();
         // Not set before: this is a new model.

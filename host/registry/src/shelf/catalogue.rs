@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::Stamp;
 use crate::{
-    Chosen, LoadError, Model, Reason, RoleError, Roles, ScoreError,
+    Chosen, LoadError, Model, Reason, Released, RoleError, Roles, ScoreError,
     active::{ActiveModels, KindModels},
     call::price,
     split::ActiveSplit,
@@ -18,6 +18,8 @@ pub(crate) struct Catalogue {
     pub files: BTreeMap<String, ShelfFile>,
     pub models: BTreeMap<FileKey, ShelfEntry>,
     pub roles: Roles,
+    /// See [`crate::Settings::released`].
+    pub released: Released,
     /// See [`crate::Settings::first_champions`].
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
     /// Whether files that were on the shelf at the start are still being compiled. While a champion may be among them,
@@ -156,6 +158,19 @@ impl Catalogue {
         })
     }
 
+    /// Checks that a version is loaded and answers no requests.
+    pub(crate) fn may_remove(&mut self, key: &FileKey) -> Result<(), RoleError> {
+        let (kind, version) = key.clone();
+        self.entry(kind, &version)?;
+        if self.is_champion(key) {
+            return Err(RoleError::IsChampion { kind, version });
+        }
+        if self.is_in_split(key) {
+            return Err(RoleError::InSplit { kind, version });
+        }
+        Ok(())
+    }
+
     /// Checks that all `versions` are loaded and none is the champion.
     pub(crate) fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
         for version in versions {
@@ -185,7 +200,10 @@ impl Catalogue {
     pub(crate) fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
         let of_it = |file: &ShelfFile| match &file.outcome {
             LoadOutcome::Failed { rejected, .. } => {
-                let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
+                // The released file may be one that is still being compiled.
+                let is_open = self.starting && matches!(rejected.error, LoadError::VersionTaken { .. });
+                let is_it = |info: &&ModelInfo| !is_open && (info.kind, &info.version) == (kind, version);
+                let info = rejected.info.as_ref().filter(is_it)?;
                 Some((info.version.clone(), rejected.error.to_string()))
             }
             LoadOutcome::Loaded(_) => None,
@@ -237,11 +255,46 @@ impl Catalogue {
         self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
     }
 
+    /// Why a file with this digest cannot be loaded as `key`; `None` if it can.
+    pub(crate) fn taken(&self, key: &FileKey, digest: Digest) -> Option<LoadError> {
+        let loaded = self.models.get(key).map(|entry| entry.model.digest());
+        let released = self.released.get(key).copied().or(loaded).filter(|released| *released != digest)?;
+        Some(LoadError::VersionTaken { kind: key.0, version: key.1.clone(), digest, released })
+    }
+
+    /// Replaces the digests of the versions with a role. Files that were rejected because of another digest are read
+    /// again at the next scan.
+    pub(crate) fn release(&mut self, released: Released) {
+        let before = std::mem::replace(&mut self.released, released);
+        let changed = before.into_iter().filter(|(key, digest)| self.released.get(key) != Some(digest));
+        let changed: Vec<FileKey> = changed.map(|(key, _)| key).collect();
+        changed.iter().for_each(|key| self.reread(key));
+    }
+
+    /// Removes the models whose version was released with other bytes. Their files are read again at the next scan,
+    /// which lists them with this reason. Returns whether there were any.
+    pub(crate) fn unload_changed(&mut self) -> bool {
+        let is_changed = |(key, entry): &(&FileKey, &ShelfEntry)| self.taken(key, entry.model.digest()).is_some();
+        let changed: Vec<FileKey> = self.models.iter().filter(is_changed).map(|(key, _)| key.clone()).collect();
+        for key in &changed {
+            let (kind, version) = key;
+            tracing::error!(%kind, %version, "model unloaded: its version was released with other bytes");
+            self.withdraw(key);
+            self.files.retain(|_, file| !matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key));
+        }
+        !changed.is_empty()
+    }
+
     /// Removes `key`. Files that were rejected because of its version are read again at the next scan.
     pub(crate) fn withdraw(&mut self, key: &FileKey) {
         if let Some(entry) = self.models.remove(key) {
             price::publish(&entry.model, false);
         }
+        self.reread(key);
+    }
+
+    /// Lets the next scan read the files again that were rejected because of the version of `key`.
+    fn reread(&mut self, key: &FileKey) {
         let rejected_for_it = |file: &ShelfFile| {
             let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return false };
             matches!(

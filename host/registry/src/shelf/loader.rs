@@ -324,14 +324,8 @@ impl Loader {
         let (kind, version) = key.clone();
         let (files, digest) = {
             let mut catalogue = self.shared.catalogue();
-            let digest = catalogue.entry(kind, &version)?.model.digest();
-            if catalogue.is_champion(key) {
-                return Err(RoleError::IsChampion { kind, version });
-            }
-            if catalogue.is_in_split(key) {
-                return Err(RoleError::InSplit { kind, version });
-            }
-            (catalogue.files_of(key), Some(digest))
+            catalogue.may_remove(key)?;
+            (catalogue.files_of(key), catalogue.models.get(key).map(|entry| entry.model.digest()))
         };
         for name in &files {
             let removed = self.shared.shelf.remove(name, digest, self.shared.settings.keep_removed);
@@ -346,6 +340,7 @@ impl Loader {
                 compiled.forget(&digest);
             }
             catalogue.withdraw(key);
+            catalogue.released.remove(key);
             catalogue.roles.forget(kind, &version);
         }
         self.shared.publish(&mut catalogue, "operator");

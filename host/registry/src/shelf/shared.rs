@@ -56,6 +56,7 @@ impl ShelfShared {
             this: Weak::clone(this),
             catalogue: Mutex::new(Catalogue {
                 roles: settings.roles.clone(),
+                released: settings.released.clone(),
                 first_champions: settings.first_champions.clone(),
                 ..Catalogue::default()
             }),
@@ -84,10 +85,11 @@ impl ShelfShared {
         self.roles.subscribe()
     }
 
-    /// Publishes the active models of the catalogue in one atomic store. Returns whether a withdrawn model freed its
-    /// version for another file.
+    /// Publishes the active models of the catalogue in one atomic store. Returns whether files are to be read again,
+    /// because a model was withdrawn.
     pub(crate) fn publish(&self, catalogue: &mut Catalogue, cause: &'static str) -> bool {
         catalogue.note_start();
+        let unloaded = catalogue.unload_changed();
         catalogue.fill_vacancies();
         let withdrawn = catalogue.sweep();
         for (kind, version) in &withdrawn {
@@ -111,7 +113,7 @@ impl ShelfShared {
             }
             changed || always
         });
-        !withdrawn.is_empty()
+        unloaded || !withdrawn.is_empty()
     }
 
     /// Whether an earlier check stored the code of a file, or the reason of its refusal.
