@@ -81,7 +81,7 @@ pub struct KeyPin {
 }
 
 /// Why a version answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Chosen {
     /// By its role.
@@ -128,6 +128,11 @@ impl NewShare {
 }
 
 impl SplitShare {
+    /// The share at the end of its ramp.
+    pub fn final_slots(&self) -> u16 {
+        self.ramp.as_ref().and_then(|ramp| ramp.steps.last()).copied().unwrap_or(self.slots)
+    }
+
     fn has(&self, slot: u16) -> bool {
         match self.end {
             SlotEnd::Low => slot < self.slots,
@@ -137,8 +142,8 @@ impl SplitShare {
 }
 
 impl Split {
-    /// The split with these shares. A version that had a share keeps its end, and the wallets their slots; without any
-    /// share before, `seed` decides the slots.
+    /// The split with these shares. A version that had a share keeps its end, and the wallets their slots; another one
+    /// gets the end where the fewest wallets have a version. Without any share before, `seed` decides the slots.
     ///
     /// # Errors
     /// Which rule the shares break.
@@ -158,7 +163,11 @@ impl Split {
         }
         let end_of = |version: &ModelVersion| self.shares.iter().find(|share| share.version == *version).map(|s| s.end);
         let kept: Vec<SlotEnd> = shares.iter().filter_map(|share| end_of(&share.version)).collect();
-        let mut free = [SlotEnd::Low, SlotEnd::High].into_iter().filter(|end| !kept.contains(end));
+        let taken = |end: SlotEnd| self.shares.iter().find(|share| share.end == end).map_or(0, |share| share.slots);
+        let mut free = vec![SlotEnd::Low, SlotEnd::High];
+        free.retain(|end| !kept.contains(end));
+        free.sort_by_key(|end| taken(*end));
+        let mut free = free.into_iter();
         let shares = shares.iter().cloned().filter_map(|NewShare { version, slots, ramp, forced }| {
             let end = end_of(&version).or_else(|| free.next())?;
             Some(SplitShare { version, slots, end, ramp, forced })
@@ -288,13 +297,18 @@ mod tests {
     fn a_share_that_grows_takes_only_wallets_of_the_champion() {
         let mut split = Split::default();
         let mut before = answers(&split);
-        let steps: [&[(u8, u16)]; 6] = [
+        let steps: [&[(u8, u16)]; 10] = [
             &[(4, 100)],
             &[(4, 500)],
             &[(4, 500), (5, 100)],
             &[(4, 2_500), (5, 100)],
             &[(4, 2_500), (5, 7_500)],
             &[(5, 7_500)],
+            // A version takes the place of another, at the other end.
+            &[(6, 2_500)],
+            &[(7, 5_000)],
+            &[(8, 5_000)],
+            &[(8, 5_000), (9, 5_000)],
         ];
         for step in steps {
             let shares: Vec<_> = step.iter().map(|(minor, slots)| share(*minor, *slots)).collect();
@@ -311,6 +325,33 @@ mod tests {
                 assert!((count - wanted).abs() < 5.0 * wanted.sqrt(), "{version}: {count} of {wanted}");
             }
             before = after;
+        }
+    }
+
+    /// Slots that leave a version for another if shares replace others in one call.
+    #[test]
+    fn a_version_takes_slots_of_another_only_if_no_end_is_free_or_both_are_more_than_all() {
+        let at = |end, slots| SplitShare { version: v(4), slots, end, ramp: None, forced: false };
+        let (low, high) = (|slots| at(SlotEnd::Low, slots), |slots| at(SlotEnd::High, slots));
+        let other = |slots| SplitShare { version: v(5), ..high(slots) };
+        for (shares, wanted, moved) in [
+            (vec![low(5_000)], vec![share(6, 5_000)], 0),
+            (vec![high(5_000)], vec![share(6, 5_000)], 0),
+            (vec![low(8_000)], vec![share(6, 5_000)], 3_000),
+            (vec![low(1_000), other(9_000)], vec![share(4, 1_000), share(6, 100)], 100),
+            (vec![low(3_000), other(2_000)], vec![share(6, 2_500)], 2_000),
+            (vec![low(3_000)], vec![share(6, 1_000), share(7, 500)], 500),
+        ] {
+            let before = Split { shares, ..Split::default() };
+            let after = before.with_shares(&wanted, 7).unwrap();
+            let of = |split: &Split, slot| {
+                split.shares.iter().find(|share| share.has(slot)).map(|share| share.version.clone())
+            };
+            let moves = |slot: &u16| {
+                let (from, to) = (of(&before, *slot), of(&after, *slot));
+                from.is_some() && to.is_some() && from != to
+            };
+            assert_eq!((0..SLOTS).filter(moves).count(), moved, "{before:?} {after:?}");
         }
     }
 

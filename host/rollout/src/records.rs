@@ -24,8 +24,8 @@ pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
 /// Scores that are compared with later outcomes, by hour since the epoch and process.
 pub(crate) const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
-/// The inputs of scored wallets, by week since the epoch, model and process.
-pub(crate) const INPUTS: Family<InputsRecord> = Family::listed("inputs/");
+/// The inputs of scored wallets, by week since the epoch and model.
+pub(crate) const INPUTS: Family<InputsRecord> = Family::listed("week-inputs/");
 /// The price of ether in dollars at the start of a UTC day, by the day since the epoch.
 pub(crate) const ETHER: Family<f64> = Family::listed("ether/");
 /// The steps of the audit log. Ids begin with the time, so keys sort by time.
@@ -83,9 +83,9 @@ pub fn observed(hour: i64, process: &str) -> Key<ObservedRecord> {
     OBSERVED.key(format_args!("{hour}/{process}"))
 }
 
-/// The wallets that one process scored in one week since the epoch, as one model sees them.
-pub fn inputs(week: u64, model: &Digest, process: &str) -> Key<InputsRecord> {
-    INPUTS.key(format_args!("{week}/{model}/{process}"))
+/// The wallets that were scored in one week since the epoch, as one model sees them.
+pub fn inputs(week: u64, model: &Digest) -> Key<InputsRecord> {
+    INPUTS.key(format_args!("{week}/{model}"))
 }
 
 /// The price of ether at the start of a UTC day.

@@ -13,7 +13,7 @@ use super::{
     roles::RoleChange,
 };
 use assay_domain::{ModelKind, ModelVersion};
-use assay_registry::{KeyPin, NewShare, RoleError, SLOTS, Split, SplitShare};
+use assay_registry::{KeyPin, NewShare, Ramp, RoleError, SLOTS, Split, SplitShare};
 use assay_store::Batch;
 use assay_tasks::Spawner;
 
@@ -29,14 +29,34 @@ pub struct WantedSplit {
     pub choosers: Vec<String>,
 }
 
-/// Shares in words, for the audit log.
+/// The whole split in words, for the audit log.
 fn words(split: &Split) -> String {
-    let share = |SplitShare { version, slots, .. }: &SplitShare| format!("{version} answers {} %", percent(*slots));
+    let share = |SplitShare { version, slots, ramp, .. }: &SplitShare| {
+        let grows = ramp.as_ref().map_or_else(String::new, |Ramp { steps, step_seconds, .. }| {
+            let steps: Vec<_> = steps.iter().map(|slots| format!("{} %", percent(*slots))).collect();
+            format!(", then {}, each after {step_seconds} s", steps.join(", "))
+        });
+        format!("{version} answers {} %{grows}", percent(*slots))
+    };
     let pin = |KeyPin { key, version, until }: &KeyPin| {
         format!("{version} answers the key {key} until {}", until.format("%F %R UTC"))
     };
-    let all: Vec<_> = split.shares.iter().map(share).chain(split.pins.iter().map(pin)).collect();
-    if all.is_empty() { "the champion answers everybody".to_owned() } else { all.join(", ") }
+    let chooser = |key: &String| format!("the key {key} may choose by header");
+    let mut all: Vec<_> = split.shares.iter().map(share).chain(split.pins.iter().map(pin)).collect();
+    if all.is_empty() {
+        all.push("the champion answers everybody".to_owned());
+    }
+    all.extend(split.choosers.iter().map(chooser));
+    all.join("; ")
+}
+
+/// Whether the bounds of promotion decide about a share, which was `before`: it begins, grows, will grow further, or is
+/// forced no longer.
+fn is_bounded(share: &SplitShare, before: Option<&SplitShare>) -> bool {
+    before.is_none_or(|before| {
+        let grows = share.slots > before.slots || share.final_slots() > before.final_slots();
+        grows || before.forced && !share.forced
+    })
 }
 
 /// `slots` as a percentage.
@@ -80,14 +100,12 @@ impl Rollout {
         }
     }
 
-    /// What is against the versions whose share begins or grows.
+    /// What is against the shares about which the bounds decide.
     async fn objections(&self, kind: ModelKind, before: &Split, after: &Split) -> Result<Vec<String>, MoveError> {
-        let share = |split: &Split, version: &ModelVersion| {
-            split.shares.iter().find(|share| share.version == *version).map_or(0, |share| share.slots)
-        };
         let mut objections = Vec::new();
-        for SplitShare { version, slots, .. } in &after.shares {
-            if *slots > share(before, version) {
+        for share in &after.shares {
+            let version = &share.version;
+            if is_bounded(share, before.shares.iter().find(|before| before.version == *version)) {
                 let found = self.against(kind, version).await?;
                 objections.extend(found.into_iter().map(|why| format!("{version}: {why}")));
             }
@@ -208,4 +226,60 @@ impl Rollout {
 
 fn is_due(share: &SplitShare) -> bool {
     share.ramp.as_ref().is_some_and(|ramp| ramp.next_at <= Utc::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::time_from_unix;
+
+    fn share(slots: u16, steps: &[u16], forced: bool) -> SplitShare {
+        let ramp = Ramp { steps: steps.to_vec(), step_seconds: 3_600, next_at: time_from_unix(0) };
+        let ramp = Some(ramp).filter(|ramp| !ramp.steps.is_empty());
+        let new = NewShare { version: "9.0".parse().unwrap(), slots, ramp, forced };
+        Split::default().with_shares(&[new], 7).unwrap().shares.remove(0)
+    }
+
+    #[test]
+    fn bounds_decide_about_a_share_that_becomes_more_than_it_was_allowed_to_be() {
+        let (plain, ramped) = (share(500, &[], false), share(500, &[600], false));
+        let forced = share(500, &[], true);
+        for (before, after, expected) in [
+            (None, &plain, true),
+            (Some(&plain), &plain, false),
+            (Some(&plain), &share(400, &[], false), false),
+            (Some(&plain), &share(501, &[], false), true),
+            (Some(&plain), &ramped, true),
+            (Some(&ramped), &ramped, false),
+            (Some(&ramped), &share(600, &[], false), true),
+            (Some(&ramped), &share(400, &[500, 600], false), false),
+            (Some(&forced), &forced, false),
+            (Some(&forced), &plain, true),
+            (Some(&forced), &share(100, &[], false), true),
+        ] {
+            assert_eq!(is_bounded(after, before), expected, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn the_audit_log_says_the_whole_split() {
+        let pin =
+            KeyPin { key: "bank".to_owned(), version: "1.0".parse().unwrap(), until: time_from_unix(1_767_225_600) };
+        for (shares, pins, choosers, words_of_it) in [
+            (vec![], vec![], vec![], "the champion answers everybody"),
+            (vec![], vec![], vec!["lender"], "the champion answers everybody; the key lender may choose by header"),
+            (vec![share(100, &[], false)], vec![], vec![], "9.0 answers 1 %"),
+            (
+                vec![share(100, &[5_000, 10_000], false)],
+                vec![pin],
+                vec!["lender", "auditor"],
+                "9.0 answers 1 %, then 50 %, 100 %, each after 3600 s; \
+                 1.0 answers the key bank until 2026-01-01 00:00 UTC; \
+                 the key lender may choose by header; the key auditor may choose by header",
+            ),
+        ] {
+            let choosers = choosers.into_iter().map(str::to_owned).collect();
+            assert_eq!(words(&Split { shares, pins, choosers, ..Split::default() }), words_of_it);
+        }
+    }
 }

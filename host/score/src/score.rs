@@ -16,9 +16,10 @@ use assay_domain::{
 use assay_registry::{BoostModel, Chosen, CreditModel};
 use assay_rollout::{Basis, Inputs, Scored, config};
 
-/// Scores by model, address, snapshot, and whether that dates transactions only to their day: another model, a newer
-/// snapshot or a more exact one never gets the old score. The features are stored with the score, for a boost.
-pub(super) type Cache = Moka<(Digest, Address, Time, bool), (Arc<Scored>, Arc<Features>)>;
+/// Scores by model, why it answered, address, snapshot, and whether that dates transactions only to their day: another
+/// model, a newer snapshot or a more exact one never gets the old score, and a score has the record of its own reason.
+/// The features are stored with the score, for a boost.
+pub(super) type Cache = Moka<(Digest, Chosen, Address, Time, bool), (Arc<Scored>, Arc<Features>)>;
 
 /// Entries have the lifetime of a complete snapshot, `scoring.cache_ms` of `defaults.toml`: five minutes. A snapshot
 /// with a shorter one is replaced by a newer key.
@@ -111,22 +112,8 @@ impl Scoring {
         snapshot: &Snapshot,
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
-        let (scored, features) = self.assessed(answering, snapshot, ask).await?;
-        if scored.chosen == answering.chosen {
-            return Ok((scored, features));
-        }
-        // The same model answered this wallet for another reason before.
-        Ok((Arc::new(Scored { chosen: answering.chosen, ..Scored::clone(&scored) }), features))
-    }
-
-    async fn assessed(
-        &self,
-        answering: &Answering,
-        snapshot: &Snapshot,
-        ask: &Ask<'_>,
-    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
-        let model = &answering.model;
-        let key = (model.digest(), snapshot.address, snapshot.as_of, snapshot.is_by_day());
+        let Answering { model, chosen } = answering;
+        let key = (model.digest(), *chosen, snapshot.address, snapshot.as_of, snapshot.is_by_day());
         if let Some((scored, features)) = self.inner.scores.get(&key).await {
             if !ask.factors || scored.assessment.is_explained() {
                 return Ok((scored, features));

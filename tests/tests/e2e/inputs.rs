@@ -70,6 +70,7 @@ fn the_inputs_of_scored_wallets_are_counted_by_wallet_and_survive_a_restart() {
         let service = Service::start_in(dir, &config, &[]);
         let api = service.keyed();
         score(&api, &WALLETS[1..]).await;
+        assert_eq!(weeks(&api).await, found, "a wallet counts once a week");
         score(&api, &["liquidated"]).await;
         let found = weeks(&api).await;
         assert_eq!(found.iter().map(|weeks| wallets(weeks)).collect::<Vec<_>>(), [4, 4], "{found:?}");

@@ -197,11 +197,17 @@ fn what_a_request_names_goes_before_a_pin_that_before_a_header_that_before_a_sha
         }
         let scored = with(&lender, "", Some("8.0")).await;
         assert!(scored.headers["vary"].to_str().unwrap().contains("assay-model-version"), "{:?}", scored.headers);
-        // The record says why, and a pin ends with its time.
-        let scored = with(&lender, "", None).await;
-        let id = scored.headers["assay-score-id"].to_str().unwrap().to_owned();
-        let record = api.until(&format!("/api/v2/admin/scores/{id}"), |found| found.status == 200).await.json();
-        assert_eq!((&record["record"]["chosen"], &record["model"]["version"]), (&json!("pinned"), &json!("1.0")));
+        // Each reason has a record that says it, and a pin ends with its time.
+        for (caller, rest, chosen, by) in
+            [(&lender, "", "pinned", "lender"), (&api, "?model_version=1.0", "requested", "dev")]
+        {
+            let scored = with(caller, rest, None).await;
+            assert_eq!(said(&scored), is("1.0", chosen));
+            let id = scored.headers["assay-score-id"].to_str().unwrap().to_owned();
+            let found = api.until(&format!("/api/v2/admin/scores/{id}"), |found| found.status == 200).await.json();
+            let record = [&found["record"]["chosen"], &found["asked_by"], &found["model"]["version"]];
+            assert_eq!(record, [chosen, by, "1.0"], "{found}");
+        }
         let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
         api.put(SPLIT, &json!({ "shares": shares, "pins": pin(&soon) })).await.ok();
         let after = until(async || with(&lender, "", None).await, |answer| reason(answer) == "split").await;
@@ -314,6 +320,10 @@ fn a_share_grows_by_its_ramp_until_a_bound_takes_it_out_once() {
         // No bound stops it now: it grows to its end.
         let grown = api.until(SPLIT, |split| split.ok()["shares"][0]["percent"] == 0.03).await.ok();
         assert_eq!((&grown["shares"][0]["forced"], &grown["stopped"]), (&json!(true), &Value::Null), "{grown}");
+        // It stays forced: without `force`, the bounds would take it out at once.
+        let unforced = json!({ "shares": [share("7.0", 0.03)], "choosers": ["dev"] });
+        assert_eq!(api.put(SPLIT, &unforced).await.expect(409)["code"], "guarded");
+        assert_eq!(api.get(SPLIT).await.ok(), grown);
         let step = |by: &str, action: &str, outcome: &str| (by.to_owned(), action.to_owned(), outcome.to_owned());
         let expected = [
             step("dev", "split", "done"),
@@ -324,6 +334,7 @@ fn a_share_grows_by_its_ramp_until_a_bound_takes_it_out_once() {
             step("dev", "split", "done"),
             step("assay", "split", "done"),
             step("assay", "split", "done"),
+            step("dev", "split", "refused"),
         ];
         assert_eq!(steps(&api).await, expected);
     });

@@ -100,7 +100,7 @@ impl InputDrift {
         }
         let drift =
             |(model, role, weeks): (ModelRef, Role, ModelWeeks)| ModelDrift { model, role, weeks: weeks.judged() };
-        Ok(blocking(move || found.into_iter().map(drift).collect()).await)
+        Ok(found.into_iter().map(drift).collect())
     }
 
     /// Adds the inputs of the wallets that wait for it.
@@ -117,8 +117,7 @@ impl InputDrift {
         blocking(move || {
             for wallet in waiting {
                 if let Some(Some(inputs)) = known.get(&wallet.model.digest) {
-                    let values = inputs.values(&wallet.features);
-                    rollout.inner.inputs.add(&wallet, inputs.iter().map(|input| &*input.name).zip(values));
+                    rollout.inner.inputs.add(&wallet, inputs);
                 }
             }
         })

@@ -1,5 +1,5 @@
-//! The scored wallets of this process, until the inputs that models see of them are stored. A request only adds a
-//! wallet to the sample of its week; its inputs are evaluated outside the request.
+//! The scored wallets of this process, until they are counted in the stored records of their weeks. A request only adds
+//! a wallet to the sample of its week; its inputs are evaluated outside the request.
 
 use std::{
     collections::BTreeMap,
@@ -7,13 +7,12 @@ use std::{
     time::Duration,
 };
 
-use uuid::Uuid;
-
 use crate::{
     Basis, Scored, WEEK,
-    records::{self, InputsRecord, Segment},
+    cards::ModelInputs,
+    records::{self, InputsRecord, Segment, WalletSample},
 };
-use assay_domain::{Coverage, Digest, ModelRef, features::Features};
+use assay_domain::{Address, Coverage, Digest, ModelPin, ModelRef, features::Features};
 use assay_registry::{CreditModel, Registry};
 use assay_store::{Batch, Store, StoreError};
 
@@ -22,21 +21,34 @@ const WAITING: usize = 4_096;
 
 pub(crate) struct SeenInputs {
     kept: Mutex<SeenState>,
+    /// Locked while wallets are stored.
+    storing: tokio::sync::Mutex<()>,
     /// Of the records. With zero nothing is kept.
     lifetime: Duration,
-    process: String,
 }
 
 #[derive(Default)]
 struct SeenState {
     /// By week and model.
-    weeks: BTreeMap<(u64, Digest), WeekInputs>,
+    weeks: BTreeMap<(u64, Digest), WeekWallets>,
     waiting: Vec<WaitingWallet>,
 }
 
-struct WeekInputs {
-    record: InputsRecord,
-    is_changed: bool,
+/// The wallets of one model and week that this process scored.
+struct WeekWallets {
+    model: ModelPin,
+    seen: WalletSample<()>,
+    /// The wallets that are to be stored.
+    new: Vec<WalletInputs>,
+}
+
+/// A wallet and what a model sees of it.
+#[derive(Clone)]
+struct WalletInputs {
+    address: Address,
+    segment: Segment,
+    inputs: Arc<ModelInputs>,
+    values: Vec<Option<f64>>,
 }
 
 /// A wallet whose inputs are to be evaluated for one model.
@@ -44,13 +56,13 @@ pub(super) struct WaitingWallet {
     pub model: ModelRef,
     pub features: Arc<Features>,
     week: u64,
-    hash: u64,
+    address: Address,
     segment: Segment,
 }
 
 impl SeenInputs {
     pub(crate) fn new(lifetime: Duration) -> Self {
-        Self { kept: Mutex::default(), lifetime, process: Uuid::new_v4().simple().to_string() }
+        Self { kept: Mutex::default(), storing: tokio::sync::Mutex::default(), lifetime }
     }
 
     /// Adds the wallet of `scored` for the model that scored it, and for champion and challengers.
@@ -75,11 +87,11 @@ impl SeenInputs {
                 metrics::counter!("assay_inputs_dropped_total").increment(1);
                 return;
             }
-            let new = || WeekInputs { record: InputsRecord::new((&model).into()), is_changed: false };
+            let new = || WeekWallets::new((&model).into());
             let of = kept.weeks.entry((week, model.digest)).or_insert_with(new);
-            if let Some(hash) = of.record.see(scored.address, segment) {
-                let features = Arc::clone(features);
-                kept.waiting.push(WaitingWallet { model, features, week, hash, segment });
+            if of.seen.see_first(scored.address, ()).is_some() {
+                let (features, address) = (Arc::clone(features), scored.address);
+                kept.waiting.push(WaitingWallet { model, features, week, address, segment });
             }
         }
     }
@@ -89,50 +101,147 @@ impl SeenInputs {
         std::mem::take(&mut self.kept().waiting)
     }
 
-    /// Adds the inputs of a wallet.
-    pub(super) fn add<'a>(&self, wallet: &WaitingWallet, values: impl Iterator<Item = (&'a str, Option<f64>)>) {
-        if let Some(of) = self.kept().weeks.get_mut(&(wallet.week, wallet.model.digest)) {
-            of.record.add(wallet.hash, wallet.segment, values);
-            of.is_changed = true;
+    /// Evaluates the inputs of a wallet, and keeps them until they are stored.
+    pub(super) fn add(&self, wallet: &WaitingWallet, inputs: &Arc<ModelInputs>) {
+        let WaitingWallet { model, features, week, address, segment } = wallet;
+        let values = inputs.values(features);
+        let new = WalletInputs { address: *address, segment: *segment, inputs: Arc::clone(inputs), values };
+        if let Some(of) = self.kept().weeks.get_mut(&(*week, model.digest)) {
+            of.new.push(new);
         }
     }
 
-    /// Writes the changed records to the store.
+    /// Counts the new wallets in the stored records of their weeks. A wallet stays new until it is stored: if it is
+    /// stored twice, it counts once.
     pub(super) async fn flush(&self, store: &Store) -> Result<(), StoreError> {
-        let changed: Vec<_> = {
+        let _alone = self.storing.lock().await;
+        let new: Vec<_> = {
             let mut kept = self.kept();
             let newest = kept.weeks.keys().next_back().map_or(0, |(week, _)| *week);
             // A score is minutes old at most, so two weeks can be open.
-            kept.weeks.retain(|(week, _), of| *week + 1 >= newest || of.is_changed);
-            let changed = |(at, of): (&(u64, Digest), &mut WeekInputs)| {
-                std::mem::take(&mut of.is_changed).then(|| (*at, of.record.clone()))
-            };
-            kept.weeks.iter_mut().filter_map(changed).collect()
+            kept.weeks.retain(|(week, _), of| *week + 1 >= newest || !of.new.is_empty());
+            let with_new = kept.weeks.iter().filter(|(_, of)| !of.new.is_empty());
+            with_new.map(|(at, of)| (*at, of.model.clone(), of.new.clone())).collect()
         };
-        let write = async {
-            let mut batch = Batch::new();
-            for ((week, model), record) in &changed {
-                let key = records::inputs(*week, model, &self.process);
-                batch = batch.put_expiring(&key, record, self.lifetime)?;
-            }
-            store.commit(batch).await
-        };
-        if changed.is_empty() {
-            return Ok(());
-        }
-        let stored = write.await;
-        if stored.is_err() {
-            let mut kept = self.kept();
-            for (at, _) in &changed {
-                if let Some(of) = kept.weeks.get_mut(at) {
-                    of.is_changed = true;
+        let mut stored = Ok(());
+        for (at, model, wallets) in new {
+            match self.count(store, at.0, &model, &wallets).await {
+                Ok(()) => {
+                    if let Some(of) = self.kept().weeks.get_mut(&at) {
+                        of.new.drain(..wallets.len());
+                    }
                 }
+                Err(error) => stored = Err(error),
             }
         }
-        stored.map(drop)
+        stored
+    }
+
+    /// Counts wallets in the record of a week and a model, in which other processes count too.
+    async fn count(
+        &self,
+        store: &Store,
+        week: u64,
+        model: &ModelPin,
+        wallets: &[WalletInputs],
+    ) -> Result<(), StoreError> {
+        let key = records::inputs(week, &model.digest);
+        loop {
+            let found = store.read(&key).await?;
+            let mut record = found.value.unwrap_or_else(|| InputsRecord::new(model.clone()));
+            let mut is_changed = false;
+            for WalletInputs { address, segment, inputs, values } in wallets {
+                let named = inputs.iter().map(|input| input.name.as_str()).zip(values.iter().copied());
+                is_changed |= record.count(*address, *segment, named);
+            }
+            let batch = Batch::new().if_unchanged(&key, found.revision).put_expiring(&key, &record, self.lifetime)?;
+            if !is_changed || store.commit(batch).await? {
+                return Ok(());
+            }
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, SeenState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WeekWallets {
+    fn new(model: ModelPin) -> Self {
+        Self { model, seen: WalletSample::default(), new: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cards;
+    use assay_domain::{ModelInfo, ModelKind};
+    use assay_store::config::Store as StoreConfig;
+
+    const CARD: &str = "[[input]]\nname = \"loans\"\nis = \"sum(markets.borrow)\"\n[[input]]\nname = \"age\"\nis = \
+                        \"days(min(chains.first_transaction))\"\n";
+    const WEEK_NUMBER: u64 = 2_900;
+
+    fn model() -> ModelPin {
+        ModelPin { version: "9.9".parse().unwrap(), digest: Digest([1; 32]) }
+    }
+
+    fn inputs() -> Arc<ModelInputs> {
+        let (shelf, ModelPin { version, digest }) = (tempfile::tempdir().unwrap(), model());
+        let info = ModelInfo {
+            kind: ModelKind::Credit,
+            version,
+            title: "A model".into(),
+            authors: Vec::new(),
+            reads: Vec::new(),
+            claims: None,
+        };
+        Arc::new(cards::inputs(shelf.path(), &info, digest, Some(CARD)).unwrap())
+    }
+
+    /// A process that has evaluated these wallets, of which the second has no age.
+    fn process(inputs: &Arc<ModelInputs>, wallets: &[u8]) -> SeenInputs {
+        let seen = SeenInputs::new(Duration::from_secs(3_600));
+        let wallet = |n: &u8| WalletInputs {
+            address: Address::repeat_byte(*n),
+            segment: if *n == 2 { Segment::OwesNothing } else { Segment::Owes },
+            inputs: Arc::clone(inputs),
+            values: vec![Some(f64::from(*n)), (*n != 2).then_some(400.0)],
+        };
+        let of = WeekWallets { new: wallets.iter().map(wallet).collect(), ..WeekWallets::new(model()) };
+        seen.kept().weeks.insert((WEEK_NUMBER, model().digest), of);
+        seen
+    }
+
+    /// All wallets, those that owe, the values of `age`, and how many of them are absent.
+    async fn stored(store: &Store) -> [u64; 4] {
+        let record = store.get(&records::inputs(WEEK_NUMBER, &model().digest)).await.unwrap().unwrap();
+        let age = record.sketch("age", None);
+        [record.wallets(None), record.wallets(Some(Segment::Owes)), age.count(), age.missing()]
+    }
+
+    #[tokio::test]
+    async fn a_wallet_counts_once_a_week_over_restarts_and_hosts() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::embedded(folder.path().join("assay.redb"))).await.unwrap();
+        let inputs = inputs();
+        for (wallets, expected) in [
+            (&[1, 2][..], [2, 1, 2, 1]),
+            (&[1][..], [2, 1, 2, 1]),
+            (&[1, 1, 2][..], [2, 1, 2, 1]),
+            (&[3, 1][..], [3, 2, 3, 1]),
+        ] {
+            let process = process(&inputs, wallets);
+            for _ in 0..2 {
+                process.flush(&store).await.unwrap();
+                assert_eq!(stored(&store).await, expected, "{wallets:?}");
+            }
+            assert!(process.kept().weeks.values().all(|of| of.new.is_empty()), "{wallets:?}");
+        }
+        let [one, two] = [&[4, 5, 1][..], &[5, 6][..]].map(|wallets| process(&inputs, wallets));
+        let (first, second) = tokio::join!(one.flush(&store), two.flush(&store));
+        assert!(first.is_ok() && second.is_ok());
+        assert_eq!(stored(&store).await, [6, 5, 6, 1]);
     }
 }

@@ -1,5 +1,5 @@
 //! The weeks of one model, each compared with the training or with the first full week. Records come in the order of
-//! weeks, and only one week is in memory.
+//! weeks, and only one is in memory.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -81,8 +81,6 @@ pub(super) struct ModelWeeks {
     this_week: u64,
     /// The oldest week with a record; it may not be a full one.
     first: Option<u64>,
-    /// The week that is being read.
-    open: Option<(u64, InputsRecord)>,
     /// By segment: the inputs of the first full week.
     baseline: BTreeMap<Option<Segment>, Vec<Bins>>,
     /// The oldest first.
@@ -91,35 +89,21 @@ pub(super) struct ModelWeeks {
 
 impl ModelWeeks {
     pub(super) fn new(inputs: Arc<ModelInputs>, this_week: u64) -> Self {
-        Self { inputs, this_week, first: None, open: None, baseline: BTreeMap::new(), weeks: VecDeque::new() }
-    }
-
-    /// Adds a record of `week`, which is not earlier than those before.
-    pub(super) fn add(&mut self, week: u64, record: &InputsRecord) {
-        match &mut self.open {
-            Some((open, merged)) if *open == week => merged.merge(record),
-            _ => {
-                self.close();
-                self.first.get_or_insert(week);
-                self.open = Some((week, record.clone()));
-            }
-        }
+        Self { inputs, this_week, first: None, baseline: BTreeMap::new(), weeks: VecDeque::new() }
     }
 
     /// The judged weeks, the newest first.
-    pub(super) fn judged(mut self) -> Vec<DriftWeek> {
-        self.close();
+    pub(super) fn judged(self) -> Vec<DriftWeek> {
         self.weeks.into_iter().rev().flatten().collect()
     }
 
-    /// Judges the open week.
-    fn close(&mut self) {
-        let Some((week, record)) = self.open.take() else { return };
-        let is_full = self.first.is_some_and(|first| week > first) && week < self.this_week;
+    /// Judges the record of `week`, which is later than those before.
+    pub(super) fn add(&mut self, week: u64, record: &InputsRecord) {
+        let is_full = week > *self.first.get_or_insert(week) && week < self.this_week;
         let mut judged = Vec::new();
         for segment in std::iter::once(None).chain(Segment::ALL.map(Some)) {
             let sketches: Vec<_> = self.inputs.iter().map(|input| record.sketch(&input.name, segment)).collect();
-            // Of wallets that were seen before the model had its role, there are no inputs.
+            // Wallets that were counted before the card had these inputs have no values of them.
             let known = record.estimate(sketches.iter().map(Sketch::count).max().unwrap_or(0));
             let wallets = record.wallets(segment).min(known);
             if wallets == 0 {
@@ -196,9 +180,7 @@ mod tests {
             let segment = if n % 2 == 0 { Segment::Owes } else { Segment::OwesNothing };
             // A wallet that is scored often counts once.
             for _ in 0..3 {
-                if let Some(hash) = record.see(address, segment) {
-                    record.add(hash, segment, [("loans", loans), ("age", age)].into_iter());
-                }
+                record.count(address, segment, [("loans", loans), ("age", age)].into_iter());
             }
         }
         record
@@ -294,25 +276,5 @@ mod tests {
         let missing = [input.missing, input.expected_missing].map(Option::unwrap);
         assert!(missing.iter().all(|share| (0.15..0.25).contains(share)), "{missing:?}");
         assert_eq!(input.against, Some(Against::FirstWeek));
-    }
-
-    /// The records of hosts and restarts are one week: a wallet that two processes scored counts once.
-    #[test]
-    fn wallets_and_not_calls_are_counted_over_all_processes() {
-        let own = || record(11, wallets(3, 300, 2.5));
-        let (found, _) = judged(inputs(Some(1_000)), 11, &[(11, own()), (11, own())]);
-        assert_eq!(found[0].2, 300);
-        assert_eq!(found[0].3, [None, None], "300 wallets on two hosts are not 600");
-        let whole = record(11, wallets(3, 600, 2.5));
-        let mut halves = [record(11, wallets(3, 600, 2.5).take(300)), InputsRecord::new(whole.model.clone())];
-        for (n, (loans, age)) in wallets(3, 600, 2.5).enumerate().skip(300) {
-            let address = Address::left_padding_from(&(11_000_000 + n as u64).to_be_bytes());
-            let segment = if n % 2 == 0 { Segment::Owes } else { Segment::OwesNothing };
-            let hash = halves[1].see(address, segment).unwrap();
-            halves[1].add(hash, segment, [("loans", loans), ("age", age)].into_iter());
-        }
-        let [first, second] = halves;
-        let parts = judged(inputs(Some(1_000)), 11, &[(11, first), (11, second)]);
-        assert_eq!(parts.1, judged(inputs(Some(1_000)), 11, &[(11, whole)]).1);
     }
 }

@@ -1,4 +1,4 @@
-//! The wallets of one week as a model sees them: its inputs in sketches, which merge over hosts without loss.
+//! The wallets of one week as a model sees them: its inputs in sketches.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use assay_domain::{Address, ModelPin, Standing, stats::Sketch};
 /// The least debt of a wallet that owes, in dollars.
 const OWES: f64 = 10.0;
 
-/// The wallets that one process scored in one week, as one model sees them.
+/// The wallets that were scored in one week, as one model sees them. All processes count in the same record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputsRecord {
     pub model: ModelPin,
@@ -59,39 +59,25 @@ impl InputsRecord {
         Self { model, wallets: WalletSample::default(), levels: BTreeMap::new() }
     }
 
-    /// Returns the hash of a wallet whose inputs are to be added: it is in the sample, and was not before.
-    pub fn see(&mut self, address: Address, segment: Segment) -> Option<u64> {
-        let hash = self.wallets.see(address, segment);
+    /// Counts a wallet with its inputs, if it is in the sample and was not before. Returns whether the wallet was
+    /// counted.
+    pub fn count<'a>(
+        &mut self,
+        address: Address,
+        segment: Segment,
+        inputs: impl Iterator<Item = (&'a str, Option<f64>)>,
+    ) -> bool {
+        let hash = self.wallets.see_first(address, segment);
         self.levels.retain(|level, _| *level >= self.wallets.halvings());
-        hash
-    }
-
-    /// Adds the inputs of the wallet with this hash.
-    pub fn add<'a>(&mut self, hash: u64, segment: Segment, values: impl Iterator<Item = (&'a str, Option<f64>)>) {
-        if !self.wallets.has(hash) {
-            return;
-        }
+        let Some(hash) = hash else { return false };
         let sketches = self.levels.entry(hash.leading_zeros()).or_default().entry(segment).or_default();
-        for (name, value) in values {
+        for (name, value) in inputs {
             match sketches.get_mut(name) {
                 Some(sketch) => sketch.add(value),
                 None => sketches.entry(name.to_owned()).or_default().add(value),
             }
         }
-    }
-
-    /// Adds the record of the same model and week by another process.
-    pub fn merge(&mut self, other: &Self) {
-        self.wallets.merge(&other.wallets);
-        for (level, segments) in &other.levels {
-            for (segment, sketches) in segments {
-                let own = self.levels.entry(*level).or_default().entry(*segment).or_default();
-                for (name, sketch) in sketches {
-                    own.entry(name.clone()).or_default().merge(sketch);
-                }
-            }
-        }
-        self.levels.retain(|level, _| *level >= self.wallets.halvings());
+        true
     }
 
     /// An input of the wallets in a segment, or of all.
@@ -107,8 +93,7 @@ impl InputsRecord {
         self.wallets.estimate(kept)
     }
 
-    /// The number of wallets in a segment, or of all; an estimate if not all are kept. A wallet that several processes
-    /// scored counts once.
+    /// The number of wallets in a segment, or of all; an estimate if not all are kept.
     pub fn wallets(&self, segment: Option<Segment>) -> u64 {
         self.wallets.with(|of| segment.is_none_or(|wanted| wanted == of))
     }
@@ -118,24 +103,23 @@ impl InputsRecord {
 mod tests {
     use super::*;
 
-    fn seen(wallets: std::ops::Range<u64>) -> InputsRecord {
+    fn counted(wallets: impl Iterator<Item = u64>) -> InputsRecord {
         let digest = assay_domain::Digest([1; 32]);
         let mut record = InputsRecord::new(ModelPin { version: "1.4".parse().unwrap(), digest });
         for n in wallets {
             let segment = if n % 4 == 0 { Segment::Owes } else { Segment::OwesNothing };
-            for _ in 0..3 {
-                if let Some(hash) = record.see(Address::left_padding_from(&n.to_be_bytes()), segment) {
-                    let values = [("loans", Some(n as f64)), ("age", None)];
-                    record.add(hash, segment, values.into_iter());
-                }
-            }
+            let inputs = [("loans", Some(n as f64)), ("age", None)];
+            record.count(Address::left_padding_from(&n.to_be_bytes()), segment, inputs.into_iter());
         }
         record
     }
 
     #[test]
-    fn a_wallet_counts_once_in_its_segment() {
-        let record = seen(0..400);
+    fn a_wallet_counts_once_in_its_first_segment() {
+        let mut record = counted((0..400).chain(0..400));
+        let again = Address::left_padding_from(&0_u64.to_be_bytes());
+        assert!(!record.count(again, Segment::Unread, [("loans", None)].into_iter()));
+        assert_eq!(record, counted(0..400));
         assert_eq!([None, Some(Segment::Owes), Some(Segment::Unread)].map(|of| record.wallets(of)), [400, 100, 0]);
         assert_eq!(
             (record.sketch("loans", None).count(), record.sketch("age", Some(Segment::Owes)).missing()),
@@ -145,18 +129,15 @@ mod tests {
         assert_eq!(serde_json::from_str::<InputsRecord>(&text).unwrap(), record);
     }
 
-    /// Whenever in the week a wallet is scored, its share of the sketch is the same, and hosts merge.
     #[test]
     fn of_many_wallets_a_share_is_kept_that_does_not_depend_on_their_order() {
-        let mut one = seen(0..30_000);
+        let one = counted(0..30_000);
         let (count, kept) = (one.wallets(None), one.sketch("loans", None).count());
         assert!((27_000..33_000).contains(&count) && (900..=2_000).contains(&kept), "{count} {kept}");
+        assert_eq!((one.estimate(kept), one.sketch("age", None).missing()), (count, kept));
         let median = one.sketch("loans", None).quantile(0.5).unwrap();
         assert!((13_000.0..17_000.0).contains(&median), "{median}");
-        let other = seen(30_000..33_000);
-        one.merge(&other);
-        assert!((29_000..37_000).contains(&one.wallets(None)), "{}", one.wallets(None));
-        assert_eq!(one.sketch("loans", None).count(), one.sketch("age", None).missing());
+        assert_eq!(counted((10_000..30_000).chain(0..20_000)), one);
         let text = serde_json::to_string(&one).unwrap();
         assert!(text.len() < 100_000, "{} bytes", text.len());
     }

@@ -1,4 +1,4 @@
-//! The wallets behind figures: of each wallet the newest answer, so a wallet that is scored often counts once.
+//! The wallets behind figures: of each wallet one answer, so a wallet that is scored often counts once.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use assay_domain::{Address, Score, stats::Joint, stats::split_mix};
 /// so on; the address decides, so all hours and hosts keep the same wallets.
 const MOST: usize = 2_000;
 
-/// The newest answer about each wallet, of a sample of the wallets if there are very many.
+/// One answer about each wallet, of a sample of the wallets if there are very many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WalletSample<A> {
     /// How often all wallets were halved.
@@ -35,6 +35,12 @@ pub enum Answer {
     Failed,
 }
 
+fn hash(address: Address) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = address.into_array();
+    // An address can be chosen, so its bits are mixed.
+    split_mix(0, u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+}
+
 impl<A> Default for WalletSample<A> {
     fn default() -> Self {
         Self { halvings: 0, answers: BTreeMap::new() }
@@ -46,21 +52,28 @@ impl<A: Copy> WalletSample<A> {
         self.answers.is_empty()
     }
 
-    /// Keeps the answer, if the wallet is in the sample. Returns the hash of a wallet that is in the sample for the
-    /// first time.
-    pub fn see(&mut self, address: Address, answer: A) -> Option<u64> {
-        let [.., a, b, c, d, e, f, g, h] = address.into_array();
-        // An address can be chosen, so its bits are mixed.
-        let hash = split_mix(0, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
-        let is_new = self.has(hash) && self.answers.insert(hash, answer).is_none();
-        while self.answers.len() > MOST {
-            self.halve(self.halvings + 1);
+    /// Keeps the newest answer about a wallet, if the wallet is in the sample.
+    pub fn see(&mut self, address: Address, answer: A) {
+        let hash = hash(address);
+        if self.has(hash) {
+            self.answers.insert(hash, answer);
+            self.fit();
         }
-        (is_new && self.has(hash)).then_some(hash)
+    }
+
+    /// Keeps the first answer about a wallet. Returns the hash of a wallet that is in the sample and was not before.
+    pub fn see_first(&mut self, address: Address, answer: A) -> Option<u64> {
+        let hash = hash(address);
+        if !self.has(hash) || self.answers.contains_key(&hash) {
+            return None;
+        }
+        self.answers.insert(hash, answer);
+        self.fit();
+        self.has(hash).then_some(hash)
     }
 
     /// Whether the sample has the wallets with this hash.
-    pub fn has(&self, hash: u64) -> bool {
+    fn has(&self, hash: u64) -> bool {
         hash.leading_zeros() >= self.halvings
     }
 
@@ -73,6 +86,13 @@ impl<A: Copy> WalletSample<A> {
     pub fn merge(&mut self, later: &Self) {
         self.answers.extend(&later.answers);
         self.halve(self.halvings.max(later.halvings));
+    }
+
+    /// Halves the wallets until there is room for them.
+    fn fit(&mut self) {
+        while self.answers.len() > MOST {
+            self.halve(self.halvings + 1);
+        }
     }
 
     fn halve(&mut self, halvings: u32) {
@@ -137,6 +157,16 @@ mod tests {
         first.merge(&second);
         assert_eq!((first.count(), first.refused()), (3, 1));
         assert_eq!(first.scores().cells().collect::<Vec<_>>(), [(score(510), score(700), 1)]);
+    }
+
+    #[test]
+    fn the_first_answer_about_a_wallet_stays() {
+        let mut answers = WalletSample::default();
+        for (wallet, answer, is_first) in [(1_u64, 'a', true), (1, 'b', false), (2, 'b', true), (2, 'b', false)] {
+            let hash = answers.see_first(Address::left_padding_from(&wallet.to_be_bytes()), answer);
+            assert_eq!(hash.is_some(), is_first, "{wallet} {answer}");
+        }
+        assert_eq!(['a', 'b'].map(|wanted| answers.with(|answer| answer == wanted)), [1, 1]);
     }
 
     #[test]

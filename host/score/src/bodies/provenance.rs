@@ -52,7 +52,7 @@ pub struct ProvenanceBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuditedProvenance)]
 pub struct AuditedBody {
-    /// Name of the key that the score was first computed for.
+    /// Name of the key that the score was first computed for; a cached score also answers other keys.
     asked_by: String,
     /// The record as it is in the store. `assay replay` computes the score from it.
     #[schema(value_type = Object)]

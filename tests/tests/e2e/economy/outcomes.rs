@@ -79,15 +79,12 @@ pub async fn keep(rows: &[Row], folder: &Path, config: &str) {
         for row in rows {
             let week = row.features.as_of / 604_800;
             let record = weeks.entry((week, model.digest)).or_insert_with(|| InputsRecord::new(model.clone()));
-            let segment = Segment::of(&Standing::of(&row.features));
-            if let Some(hash) = record.see(row.wallet, segment) {
-                let values = inputs.values(&row.features);
-                record.add(hash, segment, inputs.iter().map(|input| &*input.name).zip(values));
-            }
+            let named = inputs.iter().map(|input| &*input.name).zip(inputs.values(&row.features));
+            record.count(row.wallet, Segment::of(&Standing::of(&row.features)), named);
         }
     }
     for ((week, model), record) in weeks {
-        store.put(&records::inputs(week, &model, "test"), &record).await.expect("it is written");
+        store.put(&records::inputs(week, &model), &record).await.expect("it is written");
     }
     for (hour, scores) in hours {
         let key = records::observed(i64::try_from(hour).expect("an hour"), "test");
