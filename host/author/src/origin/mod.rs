@@ -75,8 +75,8 @@ pub(crate) fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
     match forest.trees.len() {
         0 => Err("it has no tree".into()),
         _ if forest.trees.iter().all(|tree| tree.splits.is_empty()) => Err(
-            "none of its trees has a split, so every wallet would have the same score. Train it on more wallets, or let \
-             its leaves have fewer"
+            "none of its trees has a split, so every wallet would have the same score. Train it on more wallets, or \
+             let its leaves have fewer"
                 .into(),
         ),
         1..=TREES => Ok(Trained::Forest(forest)),

@@ -24,8 +24,8 @@ pub(super) struct Agreed {
 }
 
 impl Indexer {
-    /// The index of this chain, begun if there is none, and without blocks that were replaced. `scan` has every contract
-    /// that the markets listed through the block `listed`.
+    /// The index of this chain, begun if there is none, and without blocks that were replaced. `scan` has every
+    /// contract that the markets listed through the block `listed`.
     pub(super) async fn agree(&self, index: &Index, scan: Scan, listed: u64) -> Result<Agreed, Trouble> {
         let progress = match self.with(index, |index, chain| index.progress(chain)).await? {
             None => self.begin(index, &scan).await?,

@@ -1,7 +1,7 @@
 //! Finds logs that an endpoint leaves out. If there is another endpoint, it answers each query too, and the receipts of
-//! the transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
-//! range is then requested again, and is unchecked if they may still be missing. A first read from one endpoint is not
-//! checked.
+//! the transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing;
+//! the range is then requested again, and is unchecked if they may still be missing. A first read from one endpoint is
+//! not checked.
 
 mod bloom;
 
