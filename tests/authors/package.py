@@ -16,7 +16,7 @@ import lightgbm
 import numpy
 import pandas
 import xgboost
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -74,6 +74,7 @@ for name, fit, end in [
     ("dmatrix", lambda x: xgboost.train(extreme, xgboost.DMatrix(x, y), 20), "json"),
     ("catboost", lambda x: catboost.CatBoostClassifier(depth=4, **settings).fit(x.astype("float32"), y), "onnx"),
     ("sklearn", lambda x: gradient.fit(x.astype("float32"), y), "onnx"),
+    ("hist", lambda x: HistGradientBoostingClassifier(max_iter=20, random_state=7).fit(x, y), "onnx"),
     ("search", lambda x: GridSearchCV(lightgbm.LGBMClassifier(n_jobs=1, verbose=-1), dict(n_estimators=[5, 9]), cv=2).fit(
         x, y), "txt"),
     ("frozen", lambda x: make_pipeline("passthrough", FrozenEstimator(xgboost.XGBClassifier(n_estimators=9, n_jobs=1).fit(

@@ -109,7 +109,7 @@ fn the_wheel_has_the_tables_and_scores_of_the_host() {
         (rows, absent) = (rows + 1, absent + own.iter().filter(|figure| figure.is_nan()).count());
     }
     assert!(rows == wallets.len() && rows > 150 && absent > rows, "{rows} rows, {absent} absent figures");
-    let trained = ["lightgbm", "booster", "xgboost", "dmatrix", "catboost", "sklearn"];
+    let trained = ["lightgbm", "booster", "xgboost", "dmatrix", "catboost", "sklearn", "hist"];
     let packed = trained.map(|name| (name, folder.join(format!("{name}/{name}.wasm"))));
     let released = ["credit-1.1", "credit-1.2"].map(|name| (name, plugins().join(format!("{name}.wasm"))));
     for (name, component) in packed.iter().chain(&released) {
