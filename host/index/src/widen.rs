@@ -53,7 +53,7 @@ impl Index {
 }
 
 impl Index {
-    /// Notes that `asked` has every contract that the markets listed through the block `listed`.
+    /// Records that `asked` has every contract that the markets listed through the block `listed`.
     ///
     /// # Errors
     /// [`IndexError::Unknown`]; [`IndexError::Unwritable`] changes nothing.

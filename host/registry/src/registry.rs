@@ -303,7 +303,7 @@ impl Registry {
     /// Removes a version and its file. Its running calls finish.
     ///
     /// # Errors
-    /// Those of [`Registry::may_remove`], or [`RoleError::Delete`].
+    /// The errors of [`Registry::may_remove`], and [`RoleError::Delete`] if the file cannot be deleted.
     pub async fn remove(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
         self.ask(|reply| LoaderCommand::Remove((kind, version.clone()), reply)).await.unwrap_or(Err(RoleError::Closed))
     }

@@ -216,7 +216,7 @@ impl Rollout {
         batch.put(&key, &record)?.put(&records::component_bytes(&model.digest), text)
     }
 
-    /// Adds to `batch` the condition that no host removes a version that answers `after` a change and not `before` it.
+    /// Lets `batch` be refused if a host has removed a version that answers `after` the change but not `before` it.
     pub(super) async fn if_on_shelves(
         &self,
         mut batch: Batch,

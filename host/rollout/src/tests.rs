@@ -1,4 +1,4 @@
-//! A host whose roles another host changes in the store.
+//! What a host does while another host changes the roles in the store.
 
 use std::{fs, path::Path};
 

@@ -87,7 +87,7 @@ impl Scoring {
     /// of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
         let together = self.answering(ask, None)?;
-        // A promotion while names are resolved changes none of them.
+        // A promotion while names are resolved does not change the version.
         let shared = ask.one_version.then_some(&together);
         let score = |scoring: Self, address| async move {
             let own = shared.is_none().then(|| scoring.answering(ask, Some(address))).transpose()?;

@@ -88,7 +88,7 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
             let text = said(&verified);
             assert!(verified.status.code() == Some(code) && text.contains(words), "{words}: {text}");
         }
-        // What a pack has is never replaced by a file of the same name.
+        // A file of the same name never replaces one of the pack.
         for name in ["README.md", "manifest.json", "card.md"] {
             std::fs::write(folder.join(name), "mine").expect("a file");
             let refused = made(&["--include", name]);
@@ -155,7 +155,7 @@ fn a_validator_opens_the_pack_of_a_model_offline() {
             let text = said(&verified);
             assert!(verified.status.code() == Some(code) && text.contains(words), "{words}: {text}");
         }
-        // Some programs would extract this one, too.
+        // Some programs would extract the second archive, too.
         put("changed.tar", &[pack.as_slice(), &pack].concat());
         let verified = assay(desk.path(), &["verify", "changed.tar"]);
         assert!(verified.status.code() == Some(10), "{}", said(&verified));

@@ -114,7 +114,7 @@ async fn a_version_with_a_role_is_loaded_only_with_its_recorded_bytes() {
     drop(registry);
     let registry = Registry::open(settings).unwrap();
     assert_eq!(score(&registry), Some(700));
-    // Another host of the fleet has promoted the other bytes.
+    // Another host has promoted a component of this version with other bytes.
     registry.release(&other);
     registry.rescan().await;
     assert_eq!(score(&registry), Some(701));

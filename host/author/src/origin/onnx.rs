@@ -22,7 +22,7 @@ use super::{
 
 const MIXED: &str = "its splits compare in different ways: some send a figure at the threshold left, and some right";
 
-/// The end of the names of attributes that have double precision.
+/// The suffix of attributes in double precision.
 const AS_TENSOR: &str = "_as_tensor";
 
 /// Operators that change no figure.

@@ -164,7 +164,7 @@ pub fn pack(declaration: &Path) -> Result<Pack, Failure> {
     Ok(packed)
 }
 
-/// A model without code as a component, judged and proved as [`build`] does, with its card.
+/// Makes a component with its card of a model without code, after the same checks as [`build`].
 pub fn packed_component(declaration: &Path, proof: &Proof, reversed: bool) -> Result<Vec<u8>, Failure> {
     let card = card(declaration.parent().unwrap_or(Path::new("")))?;
     let packed = pack(declaration)?;

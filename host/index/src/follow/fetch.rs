@@ -62,7 +62,7 @@ impl Indexer {
     }
 }
 
-/// All logs in one list, which begins with the first as it is.
+/// Joins lists of logs by extending the first.
 pub(super) fn joined(answers: impl Iterator<Item = Vec<Log>>) -> Vec<Log> {
     let joined = answers.reduce(|mut all, more| {
         all.extend(more);

@@ -200,7 +200,7 @@ mod tests {
         Arc::new(cards::inputs(shelf.path(), &info, digest, Some(CARD)).unwrap())
     }
 
-    /// A process that has evaluated these wallets, of which the second has no age.
+    /// The state of a process that has evaluated these wallets. Wallet 2 has no age.
     fn process(inputs: &Arc<ModelInputs>, wallets: &[u8]) -> SeenInputs {
         let seen = SeenInputs::new(Duration::from_secs(3_600));
         let wallet = |n: &u8| WalletInputs {

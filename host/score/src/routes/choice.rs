@@ -29,7 +29,7 @@ impl ModelChoice {
     }
 }
 
-/// No version in a header: the path does not read one, and another version than the caller chose would answer.
+/// Refuses a version in a header. The path does not read it, so another version than the chosen one would answer.
 pub struct NoModelChoice;
 
 impl<S: Send + Sync> FromRequestParts<S> for NoModelChoice {

@@ -87,7 +87,7 @@ fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, By
     // Imports are relative to the contracts, or from the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
     command.arg("--include-path").arg(published());
-    // The compiler exits before a pipe of 64 KiB is read, and what did not fit is lost. A file takes all of it.
+    // The compiler does not wait until its pipe is read: output beyond 64 KiB would be lost. A file takes all of it.
     let mut answer = tempfile::tempfile().map_err(|e| bad(e.to_string()))?;
     let stdout = answer.try_clone().map_err(|e| bad(e.to_string()))?;
     let mut running = command.stdin(Stdio::piped()).stdout(stdout).spawn().map_err(|e| bad(format!("node: {e}")))?;

@@ -276,7 +276,7 @@ async fn another_endpoint_is_never_the_one_that_answered() {
     let span = Span { from: FIRST, to: 80 };
     let answered = indexer.answered(&scan, span).await.unwrap();
     assert!(answered.logs.is_empty());
-    // Before the check, some other request makes the good one the one that answered last.
+    // Another request in between is answered by the good endpoint, which is now the last one used.
     bad.set(|chain| chain.fails = true);
     let host = || indexer.client.endpoint().unwrap();
     let before = host();

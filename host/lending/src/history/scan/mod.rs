@@ -117,7 +117,7 @@ impl Scan {
         contracts.filter(|contract| Self::is_wallet(&self.markets, *contract)).collect()
     }
 
-    /// Whether each of `contracts` is of markets only whose terms list a contract from its first block on.
+    /// Whether `contracts` belong only to markets whose terms list a contract from its first block on.
     pub fn lists_new(&self, contracts: &BTreeSet<Address>) -> bool {
         let others = self.markets.iter().zip(self.hints.iter());
         let mut others = others.filter(|(market, _)| !market.protocol.profile().lists_new_contracts);

@@ -64,7 +64,7 @@ impl Contracts {
         };
         let found = accounts.iter().zip(answers.chunks(2)).map(read).collect::<Option<Vec<_>>>();
         let Some(mut found) = found else { return Ok(None) };
-        // Anybody can write the other contracts. Without vaults, nothing depends on what they say.
+        // Anybody can deploy the other contracts, so only those that have vaults are asked.
         let (built, mut strangers): (Vec<_>, Vec<_>) = found
             .iter_mut()
             .filter(|account| account.is_proxy || !account.vaults.is_empty())

@@ -50,7 +50,7 @@ impl Contracts {
         let accounts: Vec<Address> = built_one.into_iter().chain(received.filter(|one| *one != built)).collect();
         let once: BTreeSet<B256> = known.iter().filter_map(|id| parts::vault(*id)).collect();
         let once: Vec<B256> = once.into_iter().collect();
-        // Anybody can open vaults for a wallet, and give it vaults and proxies.
+        // Anybody can open vaults for a wallet, or give it vaults and proxies.
         if accounts.len().saturating_add(once.len()).max(own.len()) > limits::POSITIONS {
             tracing::warn!(%wallet, most = limits::POSITIONS, "a wallet has more vaults and proxies than are read");
             return Ok(None);
