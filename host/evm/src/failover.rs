@@ -195,6 +195,7 @@ impl Failover {
             assay.outcome = Empty,
             server.address = Empty,
         );
+        let packet = Arc::new(packet);
         let answer = self.ask_in_turn::<A>(&packet, span).instrument(trace.clone()).await;
         let outcome = match &answer {
             Ok((_, answer)) => answer.faults(&packet).first().map_or("ok", |(_, fault)| fault.outcome()),
@@ -220,7 +221,11 @@ impl Failover {
 
     /// Sends `packet` to the endpoints in order until one gives a final answer. An error that is not known is repeated
     /// once if no endpoint answers better.
-    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, span: Option<Span>) -> Result<(Witness, A), Fault> {
+    async fn ask_in_turn<A: Answer>(
+        &self,
+        packet: &Arc<RequestPacket>,
+        span: Option<Span>,
+    ) -> Result<(Witness, A), Fault> {
         let (attempts, mut last) = self.attempts();
         // The answer that another endpoint might improve on, used if none does.
         let mut lesser: Option<Lesser<'_, A>> = None;
@@ -276,7 +281,11 @@ impl Failover {
     }
 
     /// Like [`ask`](Self::ask), and records the outcome in the endpoint's health.
-    async fn ask_recorded<A: Answer>(&self, attempt: &EndpointAttempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
+    async fn ask_recorded<A: Answer>(
+        &self,
+        attempt: &EndpointAttempt<'_>,
+        packet: &Arc<RequestPacket>,
+    ) -> Result<A, Fault> {
         let endpoint = attempt.endpoint;
         let (answered, began) = (endpoint.answered(), Instant::now());
         let answer = self.ask::<A>(attempt, packet).await;
@@ -302,7 +311,7 @@ impl Failover {
         }
     }
 
-    async fn ask<A: Answer>(&self, attempt: &EndpointAttempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
+    async fn ask<A: Answer>(&self, attempt: &EndpointAttempt<'_>, packet: &Arc<RequestPacket>) -> Result<A, Fault> {
         let EndpointAttempt { endpoint, patience, .. } = *attempt;
         let most = |fault: &Fault| match fault {
             Fault::UnknownBlock if attempt.is_last && attempt.retries > 0 => pauses::LAST_ENDPOINT_RETRIES,

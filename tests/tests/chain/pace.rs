@@ -4,13 +4,17 @@ use std::time::{Duration, Instant};
 
 use assay::config::Config;
 use assay_domain::{Coverage, Secret};
+use assay_evm::config::Endpoints;
+use assay_evm::{Client, endpoint};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::proxy::{
     Call, Proxy, Reply,
     distant::{Counted, Distant, Limit, Manner, Meter, Node},
 };
 use assay_tests::until::until;
-use futures::future::join_all;
+use futures::future::{join_all, try_join_all};
+use futures::poll;
+use tokio::time::timeout;
 
 use super::{PATIENCE, Reader, with};
 
@@ -176,5 +180,26 @@ fn wallets_at_a_slow_endpoint_are_read_to_the_end_one_after_the_other() {
             let (read, whole) = (reader.read(wallet.address).await, free.read(wallet.address).await);
             assert_eq!(read.chains, whole.chains, "{}", wallet.name);
         }
+    });
+}
+
+/// A stream of requests is not polled while its caller awaits another one.
+#[test]
+fn requests_that_are_left_unpolled_hold_up_no_other() {
+    with(async |devnet| {
+        let config = Reader::of(devnet).ethereum().config.clone();
+        let endpoints =
+            Endpoints { chain: ETHEREUM, rpc: config.chains[0].rpc.clone(), multicall: None, max_head_age: None };
+        let client = Client::new(&endpoint::http(), &endpoints, &config.reading.rpc);
+        let head = client.head().await.unwrap().number;
+        let more_than_permits = 1..=3 * config.reading.rpc.concurrency as u64;
+        let mut left: Vec<_> = more_than_permits.map(|number| Box::pin(client.block(number))).collect();
+        for request in &mut left {
+            assert!(poll!(request).is_pending());
+        }
+        let other = timeout(PATIENCE, client.block(head)).await.unwrap().unwrap();
+        assert_eq!(other.map(|block| block.number), Some(head));
+        let numbers = try_join_all(left).await.unwrap().into_iter().map(|block| block.unwrap().number);
+        assert!(numbers.eq(1..=3 * config.reading.rpc.concurrency as u64));
     });
 }

@@ -13,7 +13,7 @@ use crate::{fault::Fault, wording::BATCH};
 pub type Failed = (String, Fault);
 
 /// An endpoint's answer. Its errors and ids are checked before its result is used.
-pub trait Answer: Sized + Send {
+pub trait Answer: Sized + Send + 'static {
     /// The answer in `body`.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Answer for ResponsePacket {
     }
 }
 
-impl<P: DeserializeOwned + Send> Answer for Response<P> {
+impl<P: DeserializeOwned + Send + 'static> Answer for Response<P> {
     fn read(body: &[u8]) -> serde_json::Result<Self> {
         form::single(body)
     }

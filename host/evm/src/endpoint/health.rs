@@ -176,7 +176,7 @@ impl Endpoint {
         }
     }
 
-    async fn compare_chain(&self) -> Result<(), Fault> {
+    async fn compare_chain(self: &Arc<Self>) -> Result<(), Fault> {
         let found = self.ask_chain().await?;
         if found != self.chain {
             return Err(Fault::WrongChain { found, expected: self.chain });
@@ -185,11 +185,11 @@ impl Endpoint {
         Ok(())
     }
 
-    async fn ask_chain(&self) -> Result<ChainId, Fault> {
+    async fn ask_chain(self: &Arc<Self>) -> Result<ChainId, Fault> {
         let request =
             Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
         let ResponsePacket::Single(response) =
-            self.post(&request.into(), Rank::First, pauses::CHAIN_ID_PATIENCE).await?
+            self.post(&Arc::new(request.into()), Rank::First, pauses::CHAIN_ID_PATIENCE).await?
         else {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };

@@ -13,13 +13,19 @@ mod status;
 mod waiting;
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use alloy::rpc::json_rpc::RequestPacket;
 use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument;
 use url::Url;
 
 use crate::{
@@ -173,9 +179,32 @@ impl Endpoint {
     /// Sends `packet` when its turn by `rank` comes, and again if the endpoint refuses because of its rate. `patience`
     /// is the maximum time for all turns.
     ///
+    /// A task of its own does this. Requests wait for each other's turns and permits, and a caller may leave one
+    /// unpolled while it awaits the next: then neither would proceed.
+    ///
     /// # Errors
     /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, unless it is about the rate.
-    pub async fn post<A: Answer>(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<A, Fault> {
+    pub async fn post<A: Answer>(
+        self: &Arc<Self>,
+        packet: &Arc<RequestPacket>,
+        rank: Rank,
+        patience: Duration,
+    ) -> Result<A, Fault> {
+        let (endpoint, packet) = (self.clone(), packet.clone());
+        let posted = async move { endpoint.post_in_turn::<A>(&packet, rank, patience).await };
+        let task = AbortOnDropHandle::new(assay_tasks::spawn("request", posted.in_current_span()));
+        task.await.unwrap_or_else(|ended| match ended.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => Err(Fault::Unreachable("stopped".into())),
+        })
+    }
+
+    async fn post_in_turn<A: Answer>(
+        &self,
+        packet: &RequestPacket,
+        rank: Rank,
+        patience: Duration,
+    ) -> Result<A, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
         let rank = if is_first(packet) { Rank::First } else { rank };
         let _permits = self.permits(packet, rank).await?;

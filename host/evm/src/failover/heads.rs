@@ -2,7 +2,7 @@
 //! newest one seen, or ahead of the machine's clock, is requested again, and its endpoint is used last.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -223,7 +223,7 @@ impl Failover {
     }
 
     async fn ask_head_of(&self, attempt: &EndpointAttempt<'_>) -> Result<Block, Fault> {
-        let answer = self.ask_recorded(attempt, &latest()?).await?;
+        let answer = self.ask_recorded(attempt, &Arc::new(latest()?)).await?;
         self.saw(attempt.index, answer)
     }
 
