@@ -13,6 +13,8 @@ const EACH: usize = 4;
 const GATEWAY: usize = 16;
 /// Failures in a row after which a server gets no more requests until the next refresh.
 const MOST_FAILURES: u32 = 12;
+/// Outcomes that wait for the reader.
+const UNREAD: usize = 512;
 
 /// An agent, the location of its document, and the result of the fetch.
 pub(super) type Fetched = (u64, Outside, Result<Vec<u8>, &'static str>);
@@ -39,13 +41,20 @@ enum NextFetch {
     Skip(u64, Outside),
 }
 
-/// Fetches all of `wanted`, at most `at_once` at once, and sends each outcome. Ends early when the receiver is dropped.
-pub(super) async fn fetch_all(
+/// Fetches all of `wanted`, at most `at_once` at once, while `read` receives the outcomes. The fetches end with it, for
+/// it has the only receiver.
+pub(super) async fn fetch_all<F: Future>(
     documents: &Documents,
     wanted: Vec<(u64, Outside)>,
     at_once: usize,
-    outcomes: mpsc::Sender<Fetched>,
-) {
+    read: impl FnOnce(mpsc::Receiver<Fetched>) -> F,
+) -> F::Output {
+    let (sender, outcomes) = mpsc::channel(UNREAD);
+    tokio::join!(send_all(documents, wanted, at_once, sender), read(outcomes)).1
+}
+
+/// Sends each outcome. Ends early when the receiver is dropped.
+async fn send_all(documents: &Documents, wanted: Vec<(u64, Outside)>, at_once: usize, outcomes: mpsc::Sender<Fetched>) {
     let mut queue = FetchState::new(wanted);
     let mut running = FuturesUnordered::new();
     loop {
@@ -107,5 +116,35 @@ impl FetchState {
         if !host.waiting.is_empty() && !self.turns.contains(&name) {
             self.turns.push_back(name);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::registries::Located;
+    use assay_evm::config::Outbound;
+
+    #[tokio::test]
+    async fn the_fetches_end_with_their_reader() {
+        let outbound = Outbound { allow: Vec::new(), timeout: Duration::from_secs(1), max_bytes: 64, concurrency: 4 };
+        let documents = Documents::new(&outbound, None);
+        let Located::Outside(refused) = documents.locate("http://127.0.0.1:9/agent.json") else { unreachable!() };
+        let wanted: Vec<_> = (0..3 * UNREAD as u64).map(|id| (id, refused.clone())).collect();
+        let all = |mut outcomes: mpsc::Receiver<Fetched>| async move {
+            let mut ids = Vec::new();
+            while let Some((id, _, outcome)) = outcomes.recv().await {
+                assert!(outcome.is_err());
+                ids.push(id);
+            }
+            ids.sort_unstable();
+            ids
+        };
+        assert!(fetch_all(&documents, wanted.clone(), 8, all).await.into_iter().eq(0..3 * UNREAD as u64));
+        // As when what was fetched cannot be stored.
+        let fails = |mut outcomes: mpsc::Receiver<Fetched>| async move { outcomes.recv().await.map(|_| ()).ok_or(()) };
+        assert_eq!(fetch_all(&documents, wanted, 8, fails).await, Ok(()));
     }
 }

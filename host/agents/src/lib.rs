@@ -115,17 +115,16 @@ impl Agents {
         spawner: &Spawner,
     ) -> Self {
         let published = Arc::<Published>::default();
-        let refresher = Refresher {
+        let refresher = Arc::new(Refresher {
             registries: registries.clone(),
             documents: Documents::new(outbound, ipfs),
             at_once: outbound.concurrency.min(AT_ONCE),
             store: store.clone(),
             published: published.clone(),
             every: config.refresh,
-        };
-        let stop = spawner.stopping();
-        spawner.spawn("agents", async move {
-            stop.run_until_cancelled(refresher.run()).await;
+        });
+        spawner.keep("agents", refresher, |refresher, stopping| async move {
+            stopping.run_until_cancelled(refresher.run()).await;
         });
         // Requests use a separate client, so they do not wait for the index.
         let view = AgentView::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());

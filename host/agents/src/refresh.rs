@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::sleep};
 use uuid::Uuid;
 
 use super::{
-    fetch_queue::fetch_all,
+    fetch_queue::{Fetched, fetch_all},
     published::Published,
     registered::{Registered, Registry},
 };
@@ -83,7 +83,7 @@ enum RefreshError {
 
 impl Refresher {
     /// Refreshes in a loop that never ends.
-    pub(super) async fn run(self) {
+    pub(super) async fn run(&self) {
         let mut state = RefreshState::default();
         let name = format!("agents/{}/{:#x}", self.registries.chain(), self.registries.identity());
         let holder = Uuid::new_v4().to_string();
@@ -220,9 +220,8 @@ impl Refresher {
         lease: &Lease,
     ) -> Result<(), RefreshError> {
         let now = now();
-        let (sender, mut outcomes) = mpsc::channel(CHUNK);
-        let fetched = fetch_all(&self.documents, state.agents.due(now, &self.documents), self.at_once, sender);
-        let read = async {
+        let wanted = state.agents.due(now, &self.documents);
+        let read = |mut outcomes: mpsc::Receiver<Fetched>| async move {
             let (mut since, mut last) = (0, Instant::now());
             while let Some((id, outside, outcome)) = outcomes.recv().await {
                 state.agents.fetched(id, &outside, outcome, now);
@@ -234,7 +233,7 @@ impl Refresher {
             }
             if since > 0 { self.keep(state, tail, lease).await } else { Ok(()) }
         };
-        tokio::join!(fetched, read).1
+        fetch_all(&self.documents, wanted, self.at_once, read).await
     }
 
     /// Fetches the documents of agents whose events are not settled.
@@ -245,19 +244,18 @@ impl Refresher {
         }
         let now = now();
         let mut ahead = self.ahead(state, tail);
-        let (sender, mut outcomes) = mpsc::channel(CHUNK);
-        let fetched = fetch_all(&self.documents, ahead.due(now, &self.documents), self.at_once, sender);
-        let read = async {
+        let (wanted, reading) = (ahead.due(now, &self.documents), &mut ahead);
+        let read = |mut outcomes: mpsc::Receiver<Fetched>| async move {
             let mut any = false;
             while let Some((id, outside, outcome)) = outcomes.recv().await {
-                ahead.fetched(id, &outside, outcome, now);
+                reading.fetched(id, &outside, outcome, now);
                 any = true;
             }
             if any {
-                self.published.set(&ahead);
+                self.published.set(reading);
             }
         };
-        tokio::join!(fetched, read);
+        fetch_all(&self.documents, wanted, self.at_once, read).await;
         ahead.keep_only(tail);
         state.ahead = ahead;
     }

@@ -56,8 +56,7 @@ struct Chunk {
 impl Jobs {
     /// Starts the task that reads while this host holds the lease.
     pub fn start(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("batches", async move {
+        tasks.keep("batches", self.clone(), |this, stopping| async move {
             let work = this.0.store.lead("batches", LEASE, RETRY, "batch jobs", |lease| {
                 let this = this.clone();
                 async move {

@@ -120,8 +120,9 @@ impl Chains {
             follows: snapshots.past.is_none(),
         };
         let chains: Vec<_> = configs.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect();
+        let follows = setup.follows;
         for chain in &chains {
-            tasks.spawn("chain", watch(chain.clone(), stop.clone(), setup.follows));
+            tasks.keep("chain", stop, chain.clone(), move |chain, stop| watch(chain, stop, follows));
         }
         let names = NameResolvers::new(&settings.names, &Guarded::new(&settings.outbound), |id| client(&chains, id));
         let clients = chains.iter().map(|chain| (chain.id(), chain.client().clone()));

@@ -173,13 +173,11 @@ impl X402 {
     /// Starts the worker that calls the facilitator, if there is one, and compares the asset with the configuration
     /// once.
     pub fn start(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("x402-asset", async move {
+        tasks.keep("x402-asset", self.clone(), |this, stopping| async move {
             stopping.run_until_cancelled(this.check_asset()).await;
         });
         if self.inner.facilitator.is_some() {
-            let (this, stopping) = (self.clone(), tasks.stopping());
-            tasks.spawn("x402", async move {
+            tasks.keep("x402", self.clone(), |this, stopping| async move {
                 stopping.run_until_cancelled(this.work()).await;
             });
         }

@@ -47,8 +47,7 @@ impl X402 {
 
     /// Starts the worker that settles every claimed payment.
     pub fn start_mock(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("mock-payments", async move {
+        tasks.keep("mock-payments", self.clone(), |this, stopping| async move {
             let lead = this.inner.store.lead("x402/mock", LEASE, RETRY, "mock payments", |lease| {
                 let this = this.clone();
                 async move { this.settle_all(&lease).await }

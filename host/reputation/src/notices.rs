@@ -54,8 +54,7 @@ impl Notices {
 
     /// Starts the task that reads.
     pub fn start(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("notices", async move {
+        tasks.keep("notices", self.clone(), |this, stopping| async move {
             stopping.run_until_cancelled(this.follow()).await;
         });
     }

@@ -31,8 +31,7 @@ const IDLE_POLL: Duration = Duration::from_millis(500);
 impl Reputation {
     /// Starts the worker.
     pub fn start(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("reputation", async move {
+        tasks.keep("reputation", self.clone(), |this, stopping| async move {
             stopping.run_until_cancelled(this.work()).await;
         });
     }

@@ -2,7 +2,9 @@
 //! keeps failing. They are in force first and stored right after. After a crash in between, the failing champion
 //! answers again, and fails again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Mutex;
 
 use super::{
     Rollout,
@@ -21,11 +23,11 @@ const RETRY: Duration = Duration::from_secs(1);
 impl Rollout {
     /// Stores automatic role changes, and logs every model that is taken out of service.
     pub(super) fn record_automatic_changes(&self, tasks: &Spawner) {
-        let (rollout, stopping) = (self.clone(), tasks.stopping());
-        let mut changes = self.inner.registry.watch_roles();
-        tasks.spawn("roles", async move {
-            // Models out of service that are not in the log yet.
-            let mut out_of_service = Vec::new();
+        // Models out of service that are not in the log yet. The registry reports each of them once.
+        let out_of_service = Arc::new(Mutex::new(Vec::<OutOfService>::new()));
+        let state = (self.clone(), self.inner.registry.watch_roles(), out_of_service);
+        tasks.keep("roles", state, |(rollout, mut changes, out_of_service), stopping| async move {
+            let mut out_of_service = out_of_service.lock().await;
             loop {
                 let mut recorded = rollout.inner.recorded.lock().await;
                 let roles = changes.borrow_and_update().clone();

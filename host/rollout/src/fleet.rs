@@ -46,8 +46,7 @@ impl Rollout {
         if !self.inner.store.is_shared() {
             return;
         }
-        let (rollout, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("fleet", async move {
+        tasks.keep("fleet", self.clone(), |rollout, stopping| async move {
             let mut missed = Missed::default();
             let mut failing = false;
             loop {

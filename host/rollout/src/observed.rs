@@ -68,7 +68,9 @@ pub(super) struct Observed {
 struct ObservedScores {
     hours: BTreeMap<i64, Vec<ObservedScore>>,
     weeks: HashMap<(Digest, u64), WeekSample>,
-    changed: bool,
+    /// How often they were changed, and the last of these changes that is stored.
+    changes: u64,
+    stored: u64,
 }
 
 /// The wallets of one model and week.
@@ -98,12 +100,12 @@ impl Observed {
 
     /// Writes the changed hours to the store.
     async fn flush(&self, store: &Store) -> Result<(), StoreError> {
-        let (hours, samples) = {
-            let mut kept = self.kept();
-            if !std::mem::take(&mut kept.changed) {
+        let (hours, changes, samples) = {
+            let kept = self.kept();
+            if kept.changes == kept.stored {
                 return Ok(());
             }
-            (kept.hours.clone(), kept.samples())
+            (kept.hours.clone(), kept.changes, kept.samples())
         };
         let newest = hours.keys().next_back().copied().unwrap_or(0);
         let write = async {
@@ -117,10 +119,10 @@ impl Observed {
         };
         let stored = write.await;
         let mut kept = self.kept();
-        match stored {
+        if stored.is_ok() {
+            kept.stored = kept.stored.max(changes);
             // A past hour does not change any more.
-            Ok(_) => kept.hours.retain(|hour, _| *hour >= newest),
-            Err(_) => kept.changed = true,
+            kept.hours.retain(|hour, _| *hour >= newest);
         }
         while kept.hours.len() > WAITING {
             let lost = kept.hours.pop_first().map_or(0, |(_, scores)| scores.len());
@@ -145,7 +147,7 @@ impl ObservedScores {
             return;
         }
         self.hours.entry(hour).or_default().push(score);
-        self.changed = true;
+        self.changes += 1;
         while sample.wallets.len() > MOST {
             sample.halvings += 1;
             let is_kept = |address: Address| halvings(address) >= sample.halvings;

@@ -123,8 +123,7 @@ impl Rollout {
 
     /// Lets the shares of splits grow when they are due, takes out what exceeds a bound or cannot answer, ends pins.
     pub(super) fn tend_splits(&self, tasks: &Spawner) {
-        let (rollout, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("split", async move {
+        tasks.keep("split", self.clone(), |rollout, stopping| async move {
             let (kind, mut logged) = (ModelKind::Credit, Vec::new());
             loop {
                 if rollout.inner.registry.roles().of(kind).split.versions().next().is_some() {

@@ -429,9 +429,7 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
 }
 
 fn fold_metrics(tasks: &Tasks, metrics: Metrics) {
-    let spawner = tasks.spawner();
-    let stopping = spawner.stopping();
-    spawner.spawn("metrics", async move {
+    tasks.spawner().keep("metrics", metrics, |metrics, stopping| async move {
         let mut due = tokio::time::interval(UPKEEP);
         loop {
             tokio::select! {

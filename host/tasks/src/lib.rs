@@ -1,5 +1,6 @@
 //! Background tasks, each with a name: every panic is logged and counted. Tasks of [`Tasks`] end with it; a [`Tracker`]
-//! waits for its tasks; [`spawn`] is for work that neither its caller nor an owner ends.
+//! waits for its tasks; [`spawn`] is for work that neither its caller nor an owner ends. Tasks that run until the
+//! server stops are started with `keep`: after a panic they begin again.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -11,15 +12,32 @@ use std::{
 };
 
 use futures::FutureExt;
-use tokio::{runtime::Handle, task::JoinHandle};
+use tokio::{
+    runtime::Handle,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
+/// The pause before a task that panicked begins again, and the longest such pause.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+
 /// Starts `task` in the current runtime. Only its end or the runtime's ends it.
 pub fn spawn<T: Send + 'static>(name: &'static str, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(reported(name, task))
+}
+
+/// Starts a task in the current runtime that begins again after a panic, as with [`Spawner::keep`]. Only its end or the
+/// runtime's ends it.
+pub fn keep<S, F>(name: &'static str, state: S, run: impl Fn(S) -> F + Send + Sync + 'static)
+where
+    S: Clone + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    tokio::spawn(kept(name, CancellationToken::new(), PAUSES, state, move |state, _| run(state)));
 }
 
 /// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic
@@ -47,6 +65,20 @@ impl Tracker {
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         self.0.spawn(reported(name, task))
+    }
+
+    /// As [`Spawner::keep`], for a server that stops when `stop` is cancelled.
+    pub fn keep<S, F>(
+        &self,
+        name: &'static str,
+        stop: &CancellationToken,
+        state: S,
+        run: impl Fn(S, CancellationToken) -> F + Send + Sync + 'static,
+    ) where
+        S: Clone + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.0.spawn(kept(name, stop.clone(), PAUSES, state, run));
     }
 
     /// Starts `task` in `runtime`.
@@ -137,6 +169,22 @@ impl Spawner {
         });
     }
 
+    /// Starts a task that runs until the server stops: `run` gets the token that is cancelled then. If it panics, which
+    /// is logged and counted, it begins again after a pause, with a new clone of `state`. The pause grows while the
+    /// task keeps panicking soon after its start. If the server stops during a pause, it begins once more, to end in
+    /// order. If `run` returns, the task ends.
+    pub fn keep<S, F>(
+        &self,
+        name: &'static str,
+        state: S,
+        run: impl Fn(S, CancellationToken) -> F + Send + Sync + 'static,
+    ) where
+        S: Clone + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.spawn(name, kept(name, self.stop.clone(), PAUSES, state, run));
+    }
+
     /// Cancelled when tasks must finish their work and return.
     pub fn stopping(&self) -> CancellationToken {
         self.stop.clone()
@@ -145,13 +193,52 @@ impl Spawner {
 
 /// `task`, whose panic is logged and counted before it goes on to whoever joins the task.
 async fn reported<T>(name: &'static str, task: impl Future<Output = T>) -> T {
-    match AssertUnwindSafe(task).catch_unwind().await {
+    match caught(name, task).await {
         Ok(ended) => ended,
-        Err(panic) => {
-            metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
-            tracing::error!(task = name, panic = message(&*panic), "a background task panicked");
-            resume_unwind(panic)
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// The outcome of `task`. A panic is logged and counted. By then, everything that `task` held is dropped.
+async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
+    let outcome = AssertUnwindSafe(task).catch_unwind().await;
+    if let Err(panic) = &outcome {
+        metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
+        tracing::error!(task = name, panic = message(&**panic), "a background task panicked");
+    }
+    outcome
+}
+
+/// Repeats `run` until it returns without a panic, or was started after `stop` was cancelled.
+async fn kept<S, F>(
+    name: &'static str,
+    stop: CancellationToken,
+    pauses: [Duration; 2],
+    state: S,
+    run: impl Fn(S, CancellationToken) -> F + Send + Sync + 'static,
+) where
+    S: Clone + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut last = None;
+    loop {
+        let (begun, own, stopping) = (Instant::now(), state.clone(), stop.clone());
+        let is_last = stop.is_cancelled();
+        if caught(name, async { run(own, stopping).await }).await.is_ok() || is_last {
+            return;
         }
+        let pause = pause_after(pauses, last, begun.elapsed());
+        stop.run_until_cancelled(sleep(pause)).await;
+        last = Some(pause);
+    }
+}
+
+/// The pause after a run that began after the pause `last` and `lasted` until its panic: twice the last one, or the
+/// first one again if the run lasted longer than that pause.
+fn pause_after([first, longest]: [Duration; 2], last: Option<Duration>, lasted: Duration) -> Duration {
+    match last {
+        Some(last) if lasted <= last => last.saturating_mul(2).min(longest),
+        _ => first,
     }
 }
 
@@ -162,9 +249,9 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, future::pending, path::Path};
+    use std::{fs, future::pending, path::Path, pin::pin, sync::Arc};
 
-    use tokio::sync::oneshot;
+    use tokio::sync::{Mutex, oneshot};
 
     use super::*;
 
@@ -223,6 +310,53 @@ mod tests {
     async fn a_panic_reaches_who_joins_the_task() {
         let joined = Tracker::new().spawn("broken", async { panic!("on purpose") });
         assert!(joined.await.is_err_and(|error| error.is_panic()));
+    }
+
+    #[tokio::test]
+    async fn a_kept_task_begins_again_after_a_panic_and_ends_when_it_returns() {
+        let (starts, never) = (Arc::new(Mutex::new(0)), CancellationToken::new());
+        let task = kept("broken", never, [Duration::ZERO; 2], starts.clone(), |starts, _| async move {
+            // The run before held the lock, too.
+            let mut starts = starts.lock().await;
+            *starts += 1;
+            assert!(*starts > 2, "on purpose");
+        });
+        task.await;
+        assert_eq!(*starts.lock().await, 3);
+    }
+
+    #[tokio::test]
+    async fn a_kept_task_that_is_stopped_during_the_pause_begins_once_more() {
+        let (starts, stop) = (Arc::new(Mutex::new(0)), CancellationToken::new());
+        let task = kept("broken", stop.clone(), [LONG; 2], starts.clone(), |starts, _| async move {
+            *starts.lock().await += 1;
+            panic!("on purpose");
+        });
+        let mut task = pin!(task);
+        assert!(task.as_mut().now_or_never().is_none());
+        stop.cancel();
+        task.await;
+        assert_eq!(*starts.lock().await, 2);
+    }
+
+    #[tokio::test]
+    async fn kept_tasks_finish_when_told_to_stop() {
+        let (tasks, tracker) = (Tasks::new(), Tracker::new());
+        let (spawner, stop) = (tasks.spawner(), tasks.spawner().stopping());
+        spawner.keep("worker", (), |(), stopping| async move { stopping.cancelled_owned().await });
+        tracker.keep("worker", &stop, (), |(), stopping| async move { stopping.cancelled_owned().await });
+        assert!(tasks.shutdown(LONG).await);
+        tracker.close();
+        tracker.wait().await;
+    }
+
+    #[test]
+    fn the_pause_grows_while_a_task_panics_soon_after_its_start() {
+        let seconds = Duration::from_secs;
+        let cases = [(None, 0, 1), (Some(1), 0, 2), (Some(32), 32, 60), (Some(60), 1, 60), (Some(4), 5, 1)];
+        for (last, lasted, pause) in cases {
+            assert_eq!(pause_after(PAUSES, last.map(seconds), seconds(lasted)), seconds(pause), "{last:?} {lasted}");
+        }
     }
 
     /// A panic of a task that was started in another way is neither logged nor counted.

@@ -47,8 +47,7 @@ struct Leader {
 impl Watches {
     /// Starts the task that evaluates and delivers while this host holds the lease.
     pub fn start(&self, tasks: &Spawner) {
-        let (this, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("watches", async move {
+        tasks.keep("watches", self.clone(), |this, stopping| async move {
             let work = this.0.store.lead("watches", LEASE, RETRY, "watches", |lease| {
                 let this = this.clone();
                 async move { this.rounds(lease).await }

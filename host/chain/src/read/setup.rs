@@ -96,8 +96,9 @@ impl ChainSetup<'_> {
             folder: self.index.clone(),
             state: state.clone(),
         };
-        let stop = self.stop.clone();
-        self.tasks.spawn("index", async move { stop.run_until_cancelled(Arc::new(indexer).run()).await });
+        self.tasks.keep("index", self.stop, Arc::new(indexer), |indexer, stop| async move {
+            stop.run_until_cancelled(indexer.run()).await;
+        });
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
     }
 }

@@ -103,8 +103,15 @@ impl InputDrift {
         Ok(found.into_iter().map(drift).collect())
     }
 
-    /// Adds the inputs of the wallets that wait for it.
+    /// Adds the inputs of the wallets that wait for it, to the end even if the caller leaves: they were taken from the
+    /// list, and are counted once a week.
     async fn evaluate(&self) {
+        let drift = self.clone();
+        // A panic is reported where it happens.
+        let _ = assay_tasks::spawn("drift", async move { drift.evaluate_waiting().await }).await;
+    }
+
+    async fn evaluate_waiting(&self) {
         let InputDriftState { rollout, cards, .. } = &*self.inner;
         let waiting = rollout.inner.inputs.take();
         let mut known = HashMap::<Digest, Option<Arc<ModelInputs>>>::new();
@@ -126,8 +133,7 @@ impl InputDrift {
 
     /// Evaluates and stores the inputs of scored wallets, and sets the gauges, until the server stops.
     pub fn start(&self, tasks: &Spawner) {
-        let (drift, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("inputs", async move {
+        tasks.keep("inputs", self.clone(), |drift, stopping| async move {
             // The first time, the models are loaded by then.
             let (mut flush, mut show) = (Instant::now() + FLUSH, Instant::now() + FLUSH);
             loop {

@@ -49,7 +49,7 @@ struct OutcomesState {
     with_ether: Vec<u64>,
     cards: Arc<Cards>,
     /// One join at a time, which takes some memory.
-    joining: Mutex<()>,
+    joining: Arc<Mutex<()>>,
     /// Versions that have a gauge.
     shown: Mutex<Vec<String>>,
 }
@@ -83,7 +83,7 @@ impl Outcomes {
         let with_markets = with_markets.collect();
         let is_ether = |chain: &&ChainConfig| chain.native.symbol == "ETH" && chain.native.feed.is_some();
         let with_ether = configured.iter().filter(is_ether).map(|chain| chain.id).collect();
-        let (joining, shown) = (Mutex::default(), Mutex::default());
+        let (joining, shown) = (Arc::default(), Mutex::default());
         let state = OutcomesState { rollout, chains, with_markets, with_ether, cards, joining, shown };
         Self { inner: Arc::new(state) }
     }
@@ -93,7 +93,7 @@ impl Outcomes {
     /// # Errors
     /// The store's failure.
     pub async fn joined(&self) -> Result<Joined, StoreError> {
-        let _alone = self.inner.joining.lock().await;
+        let alone = self.inner.joining.clone().lock_owned().await;
         let roles = self.in_roles();
         let digests: Vec<_> = roles.iter().map(|(_, model, _)| model.digest).collect();
         let mut by_model = self.inner.rollout.observed(&digests).await?;
@@ -112,7 +112,11 @@ impl Outcomes {
             own.push(ModelOutcomes { model, role, observed, claims });
         }
         let ether = self.inner.rollout.ether().await?;
-        let join = move || own.into_iter().map(|own| of_model(own, known.as_ref(), &ether)).collect();
+        // Also if the caller leaves meanwhile.
+        let join = move || {
+            let _alone = alone;
+            own.into_iter().map(|own| of_model(own, known.as_ref(), &ether)).collect()
+        };
         Ok(Joined { known_until, reason, models: blocking(join).await })
     }
 
@@ -140,8 +144,7 @@ impl Outcomes {
 
     /// Sets the gauges every hour until the server stops.
     pub fn start(&self, tasks: &Spawner) {
-        let (outcomes, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("outcomes", async move {
+        tasks.keep("outcomes", self.clone(), |outcomes, stopping| async move {
             let mut wait = FIRST;
             loop {
                 tokio::select! {

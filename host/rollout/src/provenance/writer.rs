@@ -1,11 +1,8 @@
 //! The task that writes the records of served scores: all waiting records in one commit.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::Unwritten;
 use crate::records;
@@ -16,14 +13,21 @@ use assay_tasks::Spawner;
 const BATCH: usize = 256;
 
 pub(super) struct RecordWriter {
-    /// Taken by the task when it starts.
-    inbox: Mutex<Option<mpsc::Receiver<Unwritten>>>,
+    /// Locked by the task while it runs.
+    records: Arc<Mutex<QueuedRecords>>,
     lifetime: Duration,
+}
+
+struct QueuedRecords {
+    inbox: mpsc::Receiver<Unwritten>,
+    /// The records of the next commit.
+    waiting: Vec<Unwritten>,
 }
 
 impl RecordWriter {
     pub(super) fn new(inbox: mpsc::Receiver<Unwritten>, lifetime: Duration) -> Self {
-        Self { inbox: Mutex::new(Some(inbox)), lifetime }
+        let records = QueuedRecords { inbox, waiting: Vec::with_capacity(BATCH) };
+        Self { records: Arc::new(Mutex::new(records)), lifetime }
     }
 
     pub(super) fn lifetime(&self) -> Duration {
@@ -31,19 +35,24 @@ impl RecordWriter {
     }
 
     pub(super) fn start(&self, store: Store, tasks: &Spawner) {
-        let Some(mut inbox) = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let (lifetime, stopping) = (self.lifetime, tasks.stopping());
-        tasks.spawn("score-records", async move {
-            let mut waiting = Vec::with_capacity(BATCH);
+        let lifetime = self.lifetime;
+        tasks.keep("score-records", (self.records.clone(), store), move |(records, store), stopping| async move {
+            let mut records = records.lock().await;
+            let QueuedRecords { inbox, waiting } = &mut *records;
+            if !waiting.is_empty() {
+                // The run that was to write them panicked, perhaps because of one of them.
+                metrics::counter!("assay_score_records_lost_total").increment(waiting.len() as u64);
+                waiting.clear();
+            }
             loop {
                 tokio::select! {
                     biased;
-                    count = inbox.recv_many(&mut waiting, BATCH) => if count == 0 { return },
+                    count = inbox.recv_many(waiting, BATCH) => if count == 0 { return },
                     // The queue takes no more records; the waiting ones are still written.
                     () = stopping.cancelled(), if !inbox.is_closed() => { inbox.close(); continue },
                 }
                 metrics::gauge!("assay_score_records_waiting").set((waiting.len() + inbox.len()) as f64);
-                if let Err(error) = write(&store, &waiting, lifetime).await {
+                if let Err(error) = write(&store, waiting, lifetime).await {
                     metrics::counter!("assay_score_records_lost_total").increment(waiting.len() as u64);
                     tracing::error!(%error, scores = waiting.len(), "records of served scores could not be stored");
                 }

@@ -26,7 +26,9 @@ type Pairs = BTreeMap<(Digest, Digest), PairRecord>;
 /// Hours since the epoch that are still open or not yet stored.
 pub(super) struct Hours {
     hours: BTreeMap<i64, Pairs>,
-    changed: bool,
+    /// How often they were changed, and the last of these changes that is stored.
+    changes: u64,
+    stored: u64,
     /// Names this process's records. Another process, also after a restart, writes separate records.
     process: String,
 }
@@ -37,12 +39,12 @@ pub(super) fn current_hour() -> i64 {
 
 impl Hours {
     pub(super) fn new() -> Self {
-        Self { hours: BTreeMap::new(), changed: false, process: Uuid::new_v4().simple().to_string() }
+        Self { hours: BTreeMap::new(), changes: 0, stored: 0, process: Uuid::new_v4().simple().to_string() }
     }
 
     /// The record of two models in the current hour, to be changed.
     pub(super) fn pair(&mut self, champion: &ModelPin, challenger: &ModelPin) -> &mut PairRecord {
-        self.changed = true;
+        self.changes += 1;
         let pairs = self.hours.entry(current_hour()).or_default();
         let new = || PairRecord::new(champion.clone(), challenger.clone());
         pairs.entry((champion.digest, challenger.digest)).or_insert_with(new)
@@ -52,15 +54,15 @@ impl Hours {
 impl Shadow {
     /// Writes the changed hours to the store; they expire after `lifetime`.
     pub(crate) async fn flush(&self, store: &Store, lifetime: Duration) -> Result<(), StoreError> {
-        let (hours, process, now) = {
+        let (hours, changes, process, now) = {
             let mut hours = self.hours();
             for pair in self.counters.take().into_values() {
                 hours.pair(&pair.champion, &pair.challenger).counts.add(&pair.counts);
             }
-            if !std::mem::take(&mut hours.changed) {
+            if hours.changes == hours.stored {
                 return Ok(());
             }
-            (hours.hours.clone(), hours.process.clone(), current_hour())
+            (hours.hours.clone(), hours.changes, hours.process.clone(), current_hour())
         };
         let write = async {
             let mut batch = Batch::new();
@@ -72,10 +74,10 @@ impl Shadow {
         };
         let stored = write.await;
         let mut hours = self.hours();
-        match stored {
+        if stored.is_ok() {
+            hours.stored = hours.stored.max(changes);
             // A past hour does not change any more.
-            Ok(_) => hours.hours.retain(|hour, _| *hour >= now),
-            Err(_) => hours.changed = true,
+            hours.hours.retain(|hour, _| *hour >= now);
         }
         while hours.hours.len() > WAITING {
             hours.hours.pop_first();
@@ -87,8 +89,7 @@ impl Shadow {
 impl Rollout {
     /// Stores what the shadow measures until the server stops, and then once more.
     pub(crate) fn record_shadow(&self, tasks: &Spawner) {
-        let (rollout, stopping) = (self.clone(), tasks.stopping());
-        tasks.spawn("shadow", async move {
+        tasks.keep("shadow", self.clone(), |rollout, stopping| async move {
             loop {
                 let ending = tokio::select! {
                     () = tokio::time::sleep(FLUSH) => false,

@@ -18,16 +18,15 @@ const PAUSE_AFTER_FINDING: Duration = Duration::from_secs(300);
 pub(crate) fn watch(found: &Contradictions, config: &Config, chains: &Chains, tasks: &Spawner) {
     let config = Arc::new(config.clone());
     for chain in config.chains.clone() {
-        let (found, config, chains) = (found.clone(), config.clone(), chains.clone());
-        until_stopped(tasks, async move {
+        let state = (found.clone(), chain, config.clone(), chains.clone());
+        until_stopped(tasks, state, |(found, chain, config, chains)| async move {
             loop {
                 let findings = check_chain(&chain, &config, &chains).await;
                 tokio::time::sleep(recorded(&found, Some(chain.id), findings)).await;
             }
         });
     }
-    let found = found.clone();
-    until_stopped(tasks, async move {
+    until_stopped(tasks, (found.clone(), config), |(found, config)| async move {
         loop {
             let findings = ipfs(&config).await.into_iter().collect();
             tokio::time::sleep(recorded(&found, None, findings)).await;
@@ -48,9 +47,15 @@ fn recorded(found: &Contradictions, chain: Option<ChainId>, findings: Vec<String
     pause
 }
 
-fn until_stopped(tasks: &Spawner, checks: impl Future<Output = ()> + Send + 'static) {
-    let stopping = tasks.stopping();
-    tasks.spawn("configuration", async move {
-        stopping.run_until_cancelled(checks).await;
+fn until_stopped<S, F>(tasks: &Spawner, state: S, checks: impl Fn(S) -> F + Send + Sync + 'static)
+where
+    S: Clone + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    tasks.keep("configuration", state, move |state, stopping| {
+        let checks = checks(state);
+        async move {
+            stopping.run_until_cancelled(checks).await;
+        }
     });
 }

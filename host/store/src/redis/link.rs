@@ -222,7 +222,7 @@ impl Link {
             if self.refusals().since().is_none() {
                 tracing::warn!(reason = why, "the connection to the store broke");
             }
-            assay_tasks::spawn("store connection", reconnect(Arc::downgrade(&self.inner)));
+            assay_tasks::keep("store connection", Arc::downgrade(&self.inner), reconnect);
         }
     }
 }

@@ -98,7 +98,7 @@ impl Redis {
         let (naming, scripts, pause) = (KeyNaming::new(&config.prefix), Scripts::new(), Pause::default());
         let (takes, counts, metered) = (CommandGather::default(), CommandGather::default(), CommandGather::default());
         let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas });
-        assay_tasks::spawn("store watch", watch::watch(Arc::downgrade(&inner)));
+        assay_tasks::keep("store watch", Arc::downgrade(&inner), watch::watch);
         Ok(Self { inner })
     }
 
