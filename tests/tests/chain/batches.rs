@@ -127,3 +127,16 @@ fn what_fails_for_one_wallet_fails_for_no_other() {
         }
     });
 }
+
+#[test]
+fn a_batch_that_is_kept_has_no_turn_while_it_reads_nothing() {
+    with(async |devnet| {
+        let one_at_a_time = |config: &mut Config| config.reading.rpc.per_second = 10;
+        let reader = Reader::of(devnet).ethereum().with(patient).with(one_at_a_time).started().await;
+        let together = reader.chains().together();
+        for (chains, wallet) in [(&together, "borrower"), (reader.chains(), "saver"), (&together, "whale")] {
+            let read = chains.snapshot(devnet.wallet(wallet).address).await.snapshot;
+            assert_eq!(read.coverage(), Coverage::Complete, "{wallet}");
+        }
+    });
+}

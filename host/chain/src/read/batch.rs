@@ -1,11 +1,11 @@
 //! Wallets that are read together: at one block of each chain, and with shared requests. Otherwise each is read
 //! separately.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use tokio::sync::{OnceCell, OwnedSemaphorePermit};
+use tokio::sync::{Mutex, OnceCell, OwnedSemaphorePermit};
 
-use super::Chain;
+use super::{Chain, ReadPermit};
 use assay_domain::ChainId;
 use assay_evm::{
     client::{Block, Sharing},
@@ -20,7 +20,9 @@ pub(crate) struct WalletBatch(Arc<Vec<BatchChain>>);
 pub(crate) struct BatchChain {
     chain: ChainId,
     sharing: Sharing,
-    start: OnceCell<(Option<OwnedSemaphorePermit>, Result<Block, Fault>)>,
+    /// The permit that the reads of the batch share as long as one of them needs it.
+    permit: Mutex<Weak<OwnedSemaphorePermit>>,
+    head: OnceCell<Result<Block, Fault>>,
 }
 
 impl WalletBatch {
@@ -28,7 +30,8 @@ impl WalletBatch {
         let part = |chain: &Arc<Chain>| BatchChain {
             chain: chain.id(),
             sharing: chain.client().share(),
-            start: OnceCell::new(),
+            permit: Mutex::default(),
+            head: OnceCell::new(),
         };
         Self(Arc::new(chains.iter().map(part).collect()))
     }
@@ -44,9 +47,20 @@ impl WalletBatch {
 }
 
 impl BatchChain {
-    /// The block at which all wallets of the batch are read. They count as one read: the first one waits for its turn.
-    pub(crate) async fn head(&self, chain: &Chain) -> Result<Block, Fault> {
-        let start = || async { (chain.permit().await, chain.head().await) };
-        self.start.get_or_init(start).await.1.clone()
+    /// The permit of the batch, and the block at which all its wallets are read. They count as one read: the first one
+    /// waits for its turn. The batch itself keeps no permit: it may outlive its reads, or wait for another one.
+    pub(crate) async fn start(&self, chain: &Chain) -> (ReadPermit, Result<Block, Fault>) {
+        let permit = self.permit(chain).await;
+        (permit, self.head.get_or_init(|| chain.head()).await.clone())
+    }
+
+    async fn permit(&self, chain: &Chain) -> ReadPermit {
+        let mut shared = self.permit.lock().await;
+        let permit = match shared.upgrade() {
+            Some(permit) => permit,
+            None => chain.permit().await?,
+        };
+        *shared = Arc::downgrade(&permit);
+        Some(permit)
     }
 }

@@ -72,8 +72,11 @@ pub(super) struct Chain {
     permits: Arc<Semaphore>,
 }
 
-/// The permit of a read, and what makes it share requests; a batch has both for its reads.
-type Turn = (Option<OwnedSemaphorePermit>, Option<Sharing>);
+/// The permit to read state, which the reads of a batch share; `None` if the server stops.
+type ReadPermit = Option<Arc<OwnedSemaphorePermit>>;
+
+/// The permit of a read, and what makes it share requests; a batch has the latter for its reads.
+type Turn = (ReadPermit, Option<Sharing>);
 
 type ReadStart = (Turn, Result<Block, Fault>, StoredRead);
 
@@ -132,9 +135,8 @@ impl Chain {
         self.prices.native(&self.client).await
     }
 
-    /// A permit to read state; `None` if the server stops.
-    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
-        self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
+    pub(super) async fn permit(&self) -> ReadPermit {
+        self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok().map(Arc::new)
     }
 
     /// Whether so many wallets are read at once that their reads share requests.
@@ -204,8 +206,8 @@ impl Chain {
             let (head, stored) = tokio::join!(head, self.stored(wallet));
             return ((permit, sharing), head, stored);
         };
-        let (head, stored) = tokio::join!(batch.head(self), self.stored(wallet));
-        ((None, None), head, stored)
+        let ((permit, head), stored) = tokio::join!(batch.start(self), self.stored(wallet));
+        ((permit, None), head, stored)
     }
 
     async fn stored(&self, wallet: Address) -> StoredRead {
