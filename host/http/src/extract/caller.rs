@@ -3,6 +3,8 @@
 use std::{future::Future, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::{ApiError, Call, Gate, call::Bill};
 use assay_access::{AccessError, Prepaid, PriceClass, Reservation, records::Payer};
@@ -96,18 +98,59 @@ impl Caller {
         subjects: usize,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, ApiError> {
-        self.pay_each_if(subjects, async { Ok((work.await.map_err(Into::into)?, true)) }).await
+        let (reservation, units) = self.reserve(subjects).await?;
+        let left = reservation.left();
+        let (bill, stopping) = (self.bill.clone(), self.gate.stopping.clone());
+        let begun = Begun { reservation: Some(reservation), bill, stopping };
+        let done = work.await.map_err(Into::into);
+        let is_free = done.as_ref().is_err_and(ApiError::is_server_error);
+        begun.end(is_free);
+        self.settled(units, left, is_free);
+        done
     }
 
-    /// As [`pay_each`](Self::pay_each), for work that finds out whether it is paid.
+    /// As [`pay_each`](Self::pay_each), for a change that finds out whether it is paid. It is made to its end even if
+    /// the client disconnects, so that nothing is paid and not made, or made and not paid.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
-    pub async fn pay_each_if<T>(
+    pub async fn pay_each_if<T: Send + 'static>(
         &self,
         subjects: usize,
-        work: impl Future<Output = Result<(T, bool), ApiError>>,
+        change: impl Future<Output = Result<(T, bool), ApiError>> + Send + 'static,
     ) -> Result<T, ApiError> {
+        let (reservation, units) = self.reserve(subjects).await?;
+        let left = reservation.left();
+        let made = async move {
+            let done = change.await;
+            let is_free = done.as_ref().map_or_else(ApiError::is_server_error, |(_, is_paid)| !is_paid);
+            // A dropped reservation refunds its units.
+            Some(reservation).filter(|_| !is_free).into_iter().for_each(Reservation::commit);
+            (done, is_free)
+        };
+        let made = assay_tasks::spawn("paid change", made.in_current_span()).await;
+        let (done, is_free) = made.map_err(|panic| ApiError::internal("paid_change", panic))?;
+        self.settled(units, left, is_free);
+        done.map(|(done, _)| done)
+    }
+
+    /// Does `work` if the caller has the units of so many subjects, which stay its own.
+    ///
+    /// # Errors
+    /// As [`pay`](Self::pay).
+    pub async fn afford<T>(
+        &self,
+        subjects: usize,
+        work: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let (reservation, units) = self.reserve(subjects).await?;
+        let done = work.await;
+        self.settled(units, reservation.left(), true);
+        done
+    }
+
+    /// The units of so many subjects, which a drop refunds.
+    async fn reserve(&self, subjects: usize) -> Result<(Reservation, u64), ApiError> {
         let units = self.gate.access.cost(self.price).saturating_mul(subjects as u64);
         let reserved = match self.prepaid.as_ref().and_then(|prepaid| prepaid.take(units)) {
             Some(reserved) => reserved,
@@ -118,25 +161,25 @@ impl Caller {
                 self.bill.record(0, Some(limit.saturating_sub(*used)));
             }
         })?;
-        let left = reservation.left();
-        let begun = Begun { reservation: Some(reservation), bill: self.bill.clone() };
-        let response = work.await;
-        let is_free = response.as_ref().map_or_else(ApiError::is_server_error, |(_, is_paid)| !is_paid);
-        begun.end(is_free);
+        Ok((reservation, units))
+    }
+
+    /// Records what a call cost. `left` are the units left if it is not free.
+    fn settled(&self, units: u64, left: Option<u64>, is_free: bool) {
         if is_free {
             self.bill.record(0, left.map(|left| left.saturating_add(units)));
         } else {
             self.bill.record(units, left);
         }
-        response.map(|(done, _)| done)
     }
 }
 
 /// The units of work that has begun. A drop means that the client disconnected: the work was done for it, so the units
-/// are spent, unless the server itself ended the work.
+/// are spent, unless the server itself ended the work, or stops and may have.
 struct Begun {
     reservation: Option<Reservation>,
     bill: Bill,
+    stopping: CancellationToken,
 }
 
 impl Begun {
@@ -149,8 +192,81 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        let ended_here = self.bill.is_given_up() || std::thread::panicking();
+        let ended_here = self.bill.is_given_up() || self.stopping.is_cancelled() || std::thread::panicking();
         let reservation = self.reservation.take().filter(|_| !ended_here);
         reservation.into_iter().for_each(Reservation::commit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::{Notify, oneshot};
+
+    use super::*;
+    use crate::Components;
+    use assay_access::{Access, config::KeyConfig};
+    use assay_domain::{Scope, Secret};
+    use assay_store::Store;
+
+    async fn caller(store: Store) -> Caller {
+        let defaults: toml::Table = toml::from_str(include_str!("../../../server/src/config/defaults.toml")).unwrap();
+        let mut access: assay_access::config::Access<toml::Value> = defaults["access"].clone().try_into().unwrap();
+        let (name, key) = ("lender".to_owned(), Secret::new("a-key"));
+        access.keys = vec![KeyConfig { name, key, scopes: vec![Scope::Read], units: Some(100), rate: None }];
+        let components = Components { largest: 1, large: 1, needs_large: |_, most| ApiError::too_large(most) };
+        let http = defaults["http"].clone().try_into().unwrap();
+        let gate = Gate::new(&http, components, Access::new(&access, store), false);
+        let caller = gate.access.identify(Some("Bearer a-key")).await.unwrap();
+        Caller { caller, gate, price: PriceClass::Score, bill: Bill::default(), prepaid: None }
+    }
+
+    /// Lets a client leave once its work has begun.
+    async fn left<T>(call: impl Future<Output = Result<T, ApiError>>, begun: &Notify) {
+        tokio::select! {
+            _ = call => panic!("the work never ends"),
+            () = begun.notified() => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn who_leaves_pays_for_work_and_for_a_change_that_is_made_and_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&assay_store::config::Store::embedded(folder.path().join("store"))).await.unwrap();
+        let caller = caller(store).await;
+        let used = async || caller.used().await.unwrap();
+        let begun = Arc::new(Notify::new());
+        let endless = || async {
+            begun.notify_one();
+            std::future::pending::<Result<(), ApiError>>().await
+        };
+        left(caller.afford(7, endless()), &begun).await;
+        caller.gate.access.settle().await;
+        assert_eq!(used().await, Some(0));
+
+        left(caller.pay_each(7, endless()), &begun).await;
+        caller.gate.access.settle().await;
+        assert_eq!(used().await, Some(7));
+
+        for (is_paid, total) in [(true, 10), (false, 10)] {
+            let (go, gone) = oneshot::channel();
+            let began = begun.clone();
+            let change = async move {
+                began.notify_one();
+                gone.await.unwrap();
+                Ok(((), is_paid))
+            };
+            left(caller.pay_each_if(3, change), &begun).await;
+            assert_eq!(used().await, Some(total + if is_paid { 0 } else { 3 }), "the change goes on");
+            go.send(()).unwrap();
+            while used().await != Some(total) {
+                tokio::task::yield_now().await;
+            }
+        }
+
+        // The server itself ends what is under way.
+        caller.gate.stopping.cancel();
+        left(caller.pay_each(7, endless()), &begun).await;
+        caller.gate.access.settle().await;
+        assert_eq!(used().await, Some(10));
     }
 }

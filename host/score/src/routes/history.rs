@@ -106,7 +106,7 @@ pub(crate) async fn history(
     let wallet = match &subject {
         Subject::Address(address) => *address,
         // A caller without units resolves no name; the units of one point are given back.
-        Subject::Name(_) => caller.pay_each_if(1, async { Ok((scoring.address(&subject).await?, false)) }).await?,
+        Subject::Name(_) => caller.afford(1, async { Ok(scoring.address(&subject).await?) }).await?,
     };
     let (owner, history) = (caller.owner(), &scores.history);
     let known = async || history.at(owner, wallet, &moments).await.map_err(ApiError::from);
@@ -114,7 +114,7 @@ pub(crate) async fn history(
     // A caller without the units starts no reading. They are given back, and each point is paid once it is read.
     let known = match open {
         0 => known().await?,
-        open => caller.pay_each_if(open, async { Ok((known().await?, false)) }).await?,
+        open => caller.afford(open, known()).await?,
     };
     let is_read = |past: &&Past| matches!(past, Past::Read(_));
     let read: Vec<u64> = moments.iter().zip(&known).filter(|(_, past)| is_read(past)).map(|(at, _)| *at).collect();
@@ -175,7 +175,8 @@ async fn pay(caller: &Caller, history: &ScoreHistory, wallet: Address, moments: 
             return Ok(());
         }
         // If the payment cannot be recorded, the units are given back, because the next request pays again.
-        let recorded = async {
+        let history = history.clone();
+        let recorded = async move {
             let is_paid = history.pay(due).await.map_err(ApiError::store)?;
             Ok((is_paid, is_paid))
         };

@@ -202,14 +202,10 @@ impl List<'_> {
         if part.is_empty() {
             return Ok(Enlisted::Added);
         }
-        let (watches, group) = (&self.state.watches, &self.group);
+        let (watches, group, new) = (self.state.watches.clone(), self.group.clone(), part.to_vec());
         let terms = parameters::terms(group.record.until - parameters::now()).saturating_mul(part.len());
-        let work = async {
-            let done = watches.enlist(group, part).await;
-            let is_paid = done.is_ok();
-            Ok((done, is_paid))
-        };
-        match self.caller.pay_each_if(terms, work).await {
+        let enlisting = async move { watches.enlist(&group, &new).await };
+        match parameters::paid(self.caller, terms, enlisting).await {
             Ok(Ok(ids)) => {
                 self.created.extend(part.iter().map(|new| new.subject.clone()).zip(ids));
                 Ok(Enlisted::Added)

@@ -27,8 +27,9 @@ pub(super) async fn make(
             Holder::Payer { owner } => watches.change((owner, id), &change, None).await,
             Holder::Key(caller) => {
                 let (terms, priced) = further_terms(state, &before, &change).await?;
-                let work = watches.change((caller.owner(), id), &change, priced.as_ref());
-                parameters::paid(caller, terms, work).await?
+                let (watches, owner, change) = (watches.clone(), caller.owner().to_owned(), change.clone());
+                let changing = async move { watches.change((&owner, id), &change, priced.as_ref()).await };
+                parameters::paid(caller, terms, changing).await?
             }
         };
         if matches!(changed, Err(WatchError::Contended)) {

@@ -99,7 +99,11 @@ pub(crate) async fn create(
     order.require(&state).await?;
     let terms = order.terms(now);
     let new = order.watch((caller.owner().to_owned(), caller.name().to_owned()), now);
-    let watch = parameters::paid(&caller, terms, watches.create(new)).await??;
+    let creating = {
+        let watches = watches.clone();
+        async move { watches.create(new).await }
+    };
+    let watch = parameters::paid(&caller, terms, creating).await??;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
     watches.begun(watch.record.id).await?;
     let secret = Some(watch.record.secret.expose().to_owned());

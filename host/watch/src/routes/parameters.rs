@@ -13,7 +13,7 @@ use crate::{
     changes::WatchChange,
     rows::LONGEST_LABEL,
     trigger::{NewTrigger, Trigger},
-    watches::{TERM, Watch, WatchError, Watches},
+    watches::{TERM, WatchError, Watches},
 };
 use assay_domain::Time;
 use assay_http::{
@@ -189,21 +189,21 @@ pub(crate) fn terms(time: TimeDelta) -> usize {
     usize::try_from((seconds + TERM.num_seconds() - 1) / TERM.num_seconds()).unwrap_or(usize::MAX)
 }
 
-/// Runs `work` for the price of so many terms. A refusal costs nothing.
+/// Makes `change` for the price of so many terms. A refusal costs nothing.
 ///
 /// # Errors
 /// 429 if too few units are left.
-pub(crate) async fn paid(
+pub(crate) async fn paid<T: Send + 'static>(
     caller: &Caller,
     terms: usize,
-    work: impl Future<Output = Result<Watch, WatchError>>,
-) -> Result<Result<Watch, WatchError>, ApiError> {
-    let work = async {
-        let done = work.await;
+    change: impl Future<Output = Result<T, WatchError>> + Send + 'static,
+) -> Result<Result<T, WatchError>, ApiError> {
+    let change = async {
+        let done = change.await;
         let is_paid = done.is_ok();
         Ok((done, is_paid))
     };
-    caller.pay_each_if(terms, work).await
+    caller.pay_each_if(terms, change).await
 }
 
 pub(crate) fn now() -> Time {
