@@ -3,6 +3,8 @@
 //! after a failure the file is opened again once the backup has ended.
 
 use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{
         Arc, PoisonError, RwLock,
@@ -96,11 +98,14 @@ impl HeldDatabase {
         Ok((current.opened, read(current.state.readable()?)))
     }
 
-    /// Lets `write` use the database, and stops writes if it failed.
+    /// Lets `write` use the database, and stops writes if it failed or panicked: the store would stay silent without
+    /// its writer.
     pub(super) fn write<R>(&self, write: impl FnOnce(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, outcome) = {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            (current.opened, write(current.state.writable()?))
+            let database = current.state.writable()?;
+            let written = catch_unwind(AssertUnwindSafe(|| write(database)));
+            (current.opened, written.unwrap_or_else(|_| Err(io::Error::other("a write panicked").into())))
         };
         outcome.map_err(|error| {
             let reason = error.to_string();
@@ -197,17 +202,34 @@ mod tests {
             }
         });
         begins.recv().unwrap();
-        let broken = || redb::Error::Io(std::io::Error::other("on purpose"));
+        let broken = || redb::Error::Io(io::Error::other("on purpose"));
         assert!(matches!(held.write(|_| Err::<(), _>(broken())), Err(StoreError::Unwritable { .. })));
         assert!(matches!(held.write(|_| Ok(())), Err(StoreError::Unwritable { .. })));
         assert!(matches!(held.read(|_| Ok(())), Err(StoreError::Away { .. })));
         answered.send(()).unwrap();
         assert!(backup.join().unwrap().unwrap(), "the calls waited for the backup");
+        assert_is_written_again(&held);
+    }
+
+    fn assert_is_written_again(held: &HeldDatabase) {
         while held.is_failing() {
             held.resume();
             thread::yield_now();
         }
         held.write(|_| Ok(())).unwrap();
         held.read(|_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn a_write_that_panics_is_one_that_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assay.redb");
+        let held = HeldDatabase::new(path.clone(), open::open(&path).unwrap());
+        let panics = |database: &Database| -> Result<(), redb::Error> {
+            let _writing = database.begin_write()?;
+            panic!("on purpose")
+        };
+        assert!(matches!(held.write(panics), Err(StoreError::Unwritable { .. })) && held.is_failing());
+        assert_is_written_again(&held);
     }
 }
