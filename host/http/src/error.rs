@@ -318,8 +318,8 @@ impl ApiError {
             }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
-                "It is unknown whether this was done, because the store's answer was lost. Check the result, or \
-                 repeat the request with the same Idempotency-Key",
+                "It is unknown whether this was done, because the store's answer was lost. Check the result before \
+                 you repeat the request; one with an Idempotency-Key may be repeated with the same key",
             ),
             error => Self::internal("store", error),
         }

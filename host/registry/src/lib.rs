@@ -43,7 +43,7 @@ pub use call::model::{Model, Spent};
 pub use call::notes::{LARGEST_CARD, Notes};
 pub use call::price::Price;
 pub use compile::compiler::{CompileJob, Compiler};
-pub use compile::encode::{EncodeError, to_component};
+pub use compile::encode::{EncodeError, to_component, to_valid_component};
 pub use compile::world::exports;
 pub use confine::class::Class;
 pub use examine::signature::{PublicKey, SigningKey, signer};

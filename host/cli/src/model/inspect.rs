@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_domain::{Digest, ModelInfo};
+use assay_domain::ModelInfo;
 use assay_registry::{CheckReport, Limits, LoadError, Problem};
 
 use super::read;
@@ -15,10 +15,7 @@ pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure
     let limits = config.load()?.models.limits();
     let mut report = examine(file, &limits)?;
     let known = shelved(config);
-    if let Some(problem) = report.model.as_ref().and_then(|info| taken(info, report.digest, &known)) {
-        report.problems.push(problem);
-        report.ok = false;
-    }
+    add_taken(&mut report, known.iter());
     report.hints.extend(differences(&report, &known));
     if json {
         print(serde_json::to_string_pretty(&report).map_err(Failure::cannot)?)?;
@@ -36,12 +33,16 @@ fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
     files(&config.models.shelf).unwrap_or_default().iter().filter_map(|file| examine(file, &limits).ok()).collect()
 }
 
-/// Whether the shelf has the version with other bytes.
-fn taken(info: &ModelInfo, digest: Digest, shelf: &[CheckReport]) -> Option<Problem> {
-    let same = |other: &ModelInfo| other.kind == info.kind && other.version == info.version;
-    let other = shelf.iter().find(|other| other.digest != digest && other.model.as_ref().is_some_and(same))?;
-    let (kind, version, released) = (info.kind, info.version.clone(), other.digest);
-    Some(Problem::from(&LoadError::VersionTaken { kind, version, digest, released }))
+/// Adds the problem that one of `others` has the version with other bytes.
+fn add_taken<'a>(report: &mut CheckReport, mut others: impl Iterator<Item = &'a CheckReport>) {
+    let Some(ModelInfo { kind, version, .. }) = report.model.clone() else { return };
+    let same = |other: &ModelInfo| other.kind == kind && other.version == version;
+    let other = others.find(|other| other.digest != report.digest && other.model.as_ref().is_some_and(same));
+    if let Some(CheckReport { digest: released, .. }) = other {
+        let taken = LoadError::VersionTaken { kind, version, digest: report.digest, released: *released };
+        report.problems.push(Problem::from(&taken));
+        report.ok = false;
+    }
 }
 
 /// How the scores of the sample wallets differ from those of the highest version on the shelf.
@@ -85,8 +86,15 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let shelf = &config.models.shelf;
     let files = files(shelf)?;
     let limits = config.models.limits();
-    let reports: Vec<_> =
-        files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
+    // Of several files of one version, a server takes the first.
+    let mut reports = Vec::<(&PathBuf, Result<CheckReport, String>)>::new();
+    for file in &files {
+        let mut report = examine(file, &limits).map_err(|failure| failure.message);
+        if let Ok(report) = &mut report {
+            add_taken(report, reports.iter().filter_map(|(_, earlier)| earlier.as_ref().ok()));
+        }
+        reports.push((file, report));
+    }
     if json {
         let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
             Ok(report) => serde_json::json!({ "file": file, "report": report }),
@@ -128,4 +136,24 @@ fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
 fn examine(file: &Path, limits: &Limits) -> Result<CheckReport, Failure> {
     let bytes = read(file, limits)?;
     assay_registry::check(&bytes, limits).map_err(Failure::cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_belongs_to_the_first_file_that_has_it() {
+        let one = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/sybil-1.0.wasm")).unwrap();
+        // The same model with a custom section that nobody reads.
+        let other = [&one[..], &[0, 5, 4], b"note"].concat();
+        let limits = Limits::default();
+        let [first, mut copy, mut second] =
+            [&one, &one, &other].map(|bytes| assay_registry::check(bytes, &limits).unwrap());
+        add_taken(&mut copy, std::iter::once(&first));
+        assert!(copy.ok, "a copy is no second version: {copy}");
+        assert!(second.ok, "{second}");
+        add_taken(&mut second, std::iter::once(&first));
+        assert!(!second.ok && second.problems.last().is_some_and(|problem| problem.code == "version_taken"));
+    }
 }

@@ -441,7 +441,7 @@ fn pack(source: &Path, output: &Path, unproven: bool, reversed: bool) -> Result<
                 source.display()
             )));
         }
-        let component = assay_registry::to_component(&bytes);
+        let component = assay_registry::to_valid_component(&bytes);
         component.map_err(|error| Failure::no(format!("{} {error}", source.display())))?.into_owned()
     };
     std::fs::write(output, component)
@@ -462,6 +462,8 @@ mod tests {
             (b"", false),
             (b"\x1f\x8b\x08", false),
             (b"\0asm\x01\0\0", false),
+            // Cut off within a section.
+            (b"\0asm\x0d\0\x01\0\x01\x40\0", false),
             (b"\0asm\x0d\0\x01\0", true),
         ] {
             std::fs::write(&source, bytes).unwrap();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use wasmparser::{Validator, WasmFeatures};
 use wit_component::ComponentEncoder;
 
 /// A core module that cannot become a component.
@@ -33,6 +34,17 @@ pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
     }
     let encode = || ComponentEncoder::default().validate(true).module(bytes)?.encode();
     encode().map(Cow::Owned).map_err(|error| EncodeError::new(format!("{error:#}")))
+}
+
+/// Like [`to_component`], for a file that is written and not compiled: a component is validated, too.
+///
+/// # Errors
+/// [`EncodeError`] also if a component is cut off or damaged.
+pub fn to_valid_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
+    let component = to_component(bytes)?;
+    let mut validator = Validator::new_with_features(WasmFeatures::all());
+    validator.validate_all(&component).map_err(|error| EncodeError::new(error.to_string()))?;
+    Ok(component)
 }
 
 /// The preamble of a core module is `\0asm` and version 1; a component's has layer 1 in its last two bytes.
