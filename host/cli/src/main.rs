@@ -161,9 +161,14 @@ fn openapi() -> Result<(), Failure> {
 
 /// Prints to standard output. A closed pipe (`| head`) is not an error.
 fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
+    print_on(text).map(drop)
+}
+
+/// Prints to standard output, and returns whether somebody reads it.
+fn print_on(text: impl std::fmt::Display) -> Result<bool, Failure> {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::cannot(error)),
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true).map_err(Failure::cannot),
     }
 }

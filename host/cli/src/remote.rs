@@ -76,14 +76,7 @@ impl Server {
                 .map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?,
             None => configured()?,
         };
-        let mut client = reqwest::Client::builder().timeout(TIMEOUT);
-        // A proxy cannot reach this machine, and would see the key.
-        if self.server.as_deref().is_none_or(is_here) {
-            client = client.no_proxy();
-        }
-        let client = client.build().map_err(Failure::cannot)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
-        Ok(Remote { root: root.trim_end_matches('/').to_owned(), key, client, runtime })
+        Remote::of(root.trim_end_matches('/').to_owned(), key, self.server.as_deref().is_none_or(is_here))
     }
 }
 
@@ -98,6 +91,17 @@ fn is_here(url: &str) -> bool {
 }
 
 impl Remote {
+    fn of(root: String, key: Secret, is_here: bool) -> Result<Self, Failure> {
+        let mut client = reqwest::Client::builder().timeout(TIMEOUT);
+        // A proxy cannot reach this machine, and would see the key.
+        if is_here {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(Failure::cannot)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
+        Ok(Self { root, key, client, runtime })
+    }
+
     /// The body of a successful response.
     ///
     /// # Errors
@@ -156,11 +160,15 @@ impl Remote {
     /// As [`Self::ask`], for every other answer.
     pub fn follow(&self, path: &str, pace: Duration) -> Result<Value, Failure> {
         loop {
-            let (why, wait) = match self.runtime.block_on(self.request(Method::GET, path).send()) {
+            // The timer of a request needs the runtime when it is sent.
+            let answered = self.runtime.block_on(async {
+                let answer = self.request(Method::GET, path).send().await?;
+                let (status, asked) = (answer.status(), retry_after(answer.headers()));
+                Ok((status, asked, body(answer).await))
+            });
+            let (why, wait) = match answered {
                 Err(error) => (no_answer(error).message, pace),
-                Ok(answer) => {
-                    let (status, asked) = (answer.status(), retry_after(answer.headers()));
-                    let found = self.runtime.block_on(body(answer));
+                Ok((status, asked, found)) => {
                     let is_passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
                     match found {
                         Ok(found) if !is_passing => {
@@ -250,12 +258,7 @@ mod tests {
     use super::*;
 
     fn remote(root: String) -> Remote {
-        Remote {
-            root,
-            key: Secret::new("key".to_owned()),
-            client: reqwest::Client::new(),
-            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
-        }
+        Remote::of(root, Secret::new("key".to_owned()), true).unwrap()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::{Failure, print, remote::Server};
+use crate::{Failure, print_on, remote::Server};
 
 /// Time between two looks.
 const PACE: Duration = Duration::from_secs(2);
@@ -36,8 +36,7 @@ pub(super) fn run(watch: &Watch) -> Result<(), Failure> {
             if is_first || watch.once { remote.ask(Method::GET, &path, None) } else { remote.follow(&path, PACE) }?;
         is_first = false;
         for event in found.get("events").and_then(Value::as_array).into_iter().flatten() {
-            print(event)?;
-            if event.get("type").is_some_and(|kind| kind == "watch.ended") {
+            if !print_on(event)? || event.get("type").is_some_and(|kind| kind == "watch.ended") {
                 return Ok(());
             }
         }

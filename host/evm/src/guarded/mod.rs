@@ -11,7 +11,7 @@ use std::{
     collections::HashMap,
     error::Error as _,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -72,6 +72,8 @@ impl Allowed {
         self.0.iter().any(|(name, _)| name == host)
     }
 }
+
+const NO_PUBLIC_ADDRESS: &str = "no public address";
 
 /// The answer to a request that is sent once, whatever its status.
 #[derive(Debug, Clone)]
@@ -158,7 +160,7 @@ impl Guarded {
         self.bounded(url, Some(body)).await
     }
 
-    /// Sends `body` once: no redirect is followed, and every status is an answer.
+    /// Sends `body` once: no redirect is followed, and every status is an answer, whatever its body is.
     ///
     /// # Errors
     /// [`Barred`], but never [`Barred::Status`].
@@ -169,16 +171,22 @@ impl Guarded {
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Reply, Barred> {
-        self.within(url, async {
+        let head = OnceLock::new();
+        let whole = self.within(url, async {
             let url = Self::parse(url)?;
             self.check(&url)?;
+            self.check_host(&url)?;
             let http = self.inner.http.as_ref().map_err(|_| Barred::Unreachable)?;
             let sent = http.request(method, url).headers(headers).body(body).send().await;
             let response = sent.map_err(|error| unsent(&error))?;
-            let (status, headers) = (response.status(), response.headers().clone());
+            let (status, headers) = head.get_or_init(|| (response.status(), response.headers().clone())).clone();
             Ok(Reply { status, headers, body: self.read(response).await.unwrap_or_default() })
-        })
-        .await
+        });
+        let whole = whole.await;
+        match (whole, head.into_inner()) {
+            (Err(Barred::TimedOut), Some((status, headers))) => Ok(Reply { status, headers, body: Vec::new() }),
+            (whole, _) => whole,
+        }
     }
 
     /// Makes every check of `url` that needs no request.
@@ -223,6 +231,7 @@ impl Guarded {
         let mut url = Self::parse(url)?;
         for _ in 0..=limits::REDIRECTS {
             self.check(&url)?;
+            self.check_host(&url)?;
             let response = self.send(url.clone(), body).await?;
             match response.status() {
                 StatusCode::OK => return self.read(response).await,
@@ -255,10 +264,6 @@ impl Guarded {
         if !url.port_or_known_default().is_some_and(|port| PORTS.contains(&port)) {
             return Err(Barred::Refused("not a port of the web"));
         }
-        // An allowed host may be private; only its listed ports are allowed.
-        if url.host_str().is_some_and(|host| self.inner.allowed.has_host(host)) {
-            return Err(Barred::Refused("another port of an allowed host"));
-        }
         let address: Option<IpAddr> = match url.host() {
             Some(Host::Ipv4(address)) => Some(address.into()),
             Some(Host::Ipv6(address)) => Some(address.into()),
@@ -267,6 +272,14 @@ impl Guarded {
         };
         // The client connects to a literal address without a lookup.
         if address.is_none_or(addresses::is_public) { Ok(()) } else { Err(Barred::Refused("not a public address")) }
+    }
+
+    /// Refuses the other ports of an allowed host, which may be private, as a name that has no public address: whoever
+    /// gives URLs does not learn which hosts are allowed.
+    fn check_host(&self, url: &Url) -> Result<(), Barred> {
+        let allowed = &self.inner.allowed;
+        let is_barred = !allowed.has(url) && url.host_str().is_some_and(|host| allowed.has_host(host));
+        if is_barred { Err(Barred::Refused(NO_PUBLIC_ADDRESS)) } else { Ok(()) }
     }
 
     async fn send(&self, url: Url, body: Option<&Value>) -> Result<reqwest::Response, Barred> {
@@ -288,7 +301,7 @@ impl Guarded {
 }
 
 fn unsent(error: &reqwest::Error) -> Barred {
-    if has_no_public_address(error) { Barred::Refused("no public address") } else { Barred::Unreachable }
+    if has_no_public_address(error) { Barred::Refused(NO_PUBLIC_ADDRESS) } else { Barred::Unreachable }
 }
 
 fn has_no_public_address(error: &reqwest::Error) -> bool {

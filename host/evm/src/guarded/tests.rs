@@ -46,6 +46,10 @@ fn server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> (u16, Arc<
                 match path.as_str() {
                     // Never ends.
                     "/silent" => drop(stream.read_to_end(&mut Vec::new())),
+                    "/half" => {
+                        let _ = stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nhalf");
+                        drop(stream.read_to_end(&mut Vec::new()));
+                    }
                     "/endless" => while stream.write_all(answer("/endless").as_bytes()).is_ok() {},
                     path => drop(stream.write_all(answer(path).as_bytes())),
                 }
@@ -178,4 +182,20 @@ async fn size_and_time_are_bounded() {
     });
     assert_eq!(hasty.get(&url("/silent")).await, Err(Barred::TimedOut));
     assert_eq!(client.get("http://127.0.0.1:1/").await, Err(Barred::Unreachable));
+}
+
+#[tokio::test]
+async fn a_status_is_an_answer_although_its_body_does_not_end() {
+    let (port, _) = server(ok);
+    let (allow, timeout) = (vec![local(port)], Duration::from_secs(2));
+    let client = Guarded::new(&Outbound { allow, timeout, max_bytes: 1_000, concurrency: 4 });
+    let send = async |path: &str| {
+        let url = format!("http://127.0.0.1:{port}{path}");
+        client.send_once(Method::POST, &url, HeaderMap::new(), Vec::new()).await
+    };
+    for path in ["/half", "/endless"] {
+        let status = send(path).await.map(|reply| (reply.status.as_u16(), reply.body));
+        assert!(status.as_ref().is_ok_and(|(status, body)| [200, 202].contains(status) && body.is_empty()), "{path}");
+    }
+    assert_eq!(send("/silent").await.err(), Some(Barred::TimedOut));
 }

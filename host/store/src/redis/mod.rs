@@ -135,19 +135,31 @@ impl Redis {
         }
     }
 
-    /// Returns fewer than `most` records if some have expired.
     pub(super) async fn page(
         &self,
         prefix: String,
         after: Option<String>,
         most: usize,
     ) -> Result<Page<Vec<u8>>, StoreError> {
+        let mut page = Page { records: Vec::new(), next: after };
+        loop {
+            let part = self.part(&prefix, page.next.as_deref(), most - page.records.len()).await?;
+            page.records.extend(part.records);
+            page.next = part.next;
+            if page.records.len() >= most || page.next.is_none() {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// Returns fewer than `most` records, and where to go on, among many that have expired.
+    async fn part(&self, prefix: &str, after: Option<&str>, most: usize) -> Result<Page<Vec<u8>>, StoreError> {
         let (index, name) = ([self.inner.naming.index()], self.inner.naming.together(""));
         // No byte of UTF-8 is 0xff.
         let end = [b"(", prefix.as_bytes(), b"\xff"].concat();
         let begin = after.map_or_else(|| format!("[{prefix}"), |after| format!("({after}"));
         let answer = self.inner.scripts.list.run(&self.inner.link, self.patience(), &index, |command| {
-            command.arg(&begin).arg(&end).arg(most).arg(&name);
+            command.arg(&begin).arg(&end).arg(most).arg(&name).arg(PAGE);
         });
         let mut page = parse::<Vec<Vec<u8>>>(answer.await.map_err(unread)?)?.into_iter();
         let text = |bytes: Vec<u8>| {

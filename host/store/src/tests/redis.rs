@@ -1,7 +1,7 @@
 //! Failures of a server: it stops, restarts, loses an answer, or is the wrong server.
 
 use std::{
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroUsize},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -74,6 +74,32 @@ async fn what_has_expired_is_gone_from_its_family_too() {
     until(async || store.get(&key).await.unwrap().is_none()).await;
     let listed = store.list(&LISTED).await.unwrap();
     assert_eq!(listed.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), ["8/a"]);
+}
+
+#[tokio::test]
+async fn a_page_is_full_although_records_before_and_in_it_have_expired() {
+    let store = Store::open(&config()).await.unwrap();
+    let events: Family<u32> = Family::listed("watch-event/");
+    let key = |number: u32| events.key(format_args!("{number:05}"));
+    let mut batch = Batch::new();
+    for number in 0..1_300 {
+        batch = if number == 600 || number >= 1_298 {
+            batch.put(&key(number), &number).unwrap()
+        } else {
+            batch.put_expiring(&key(number), &number, Duration::from_millis(1)).unwrap()
+        };
+    }
+    assert!(store.commit(batch).await.unwrap());
+    until(async || store.get(&key(1_297)).await.unwrap().is_none()).await;
+    let (mut found, mut after) = (Vec::new(), None);
+    for _ in 0..3 {
+        let page = store.page(&events, after.as_deref(), NonZeroUsize::MIN).await.unwrap();
+        found.extend(page.records.into_iter().map(|(_, number)| number));
+        after = page.next;
+    }
+    assert_eq!(found, [600, 1_298, 1_299]);
+    let all = store.page(&events, None, NonZeroUsize::new(3).unwrap()).await.unwrap();
+    assert_eq!(all.records.len(), 3);
 }
 
 #[tokio::test]
