@@ -15,7 +15,7 @@ pub(crate) fn of(name: &str) -> Option<Value> {
     EXAMPLES.get(name).cloned()
 }
 
-/// Adds the example to the successful response of `operation`.
+/// Adds the example to the successful response of `operation`, unless the response has one.
 pub(crate) fn add(operation: &mut Operation) {
     let Some(example) = operation.operation_id.as_ref().and_then(|id| EXAMPLES.get(id)) else { return };
     let successes = operation.responses.responses.iter_mut().filter(|(status, _)| status.starts_with('2'));
@@ -23,7 +23,7 @@ pub(crate) fn add(operation: &mut Operation) {
         let RefOr::T(response) = response else { continue };
         for content in response.content.values_mut() {
             if let RefOr::T(content) = content {
-                content.example = Some(example.clone());
+                content.example.get_or_insert_with(|| example.clone());
             }
         }
     }

@@ -186,7 +186,8 @@ pub(crate) struct EventsBody {
 }))]
 pub(crate) struct WatchEventBody {
     /// `watch.crossed`, `watch.cleared`, `watch.range_changed`, `watch.liquidated`, `watch.stale`, `watch.current`,
-    /// `watch.model_changed`, `watch.retracted`, `watch.moved`, `watch.ended`, `watch.digest` or `watch.test`.
+    /// `watch.model_changed`, `watch.retracted`, `watch.unchecked`, `watch.moved`, `watch.ended`, `watch.digest` or
+    /// `watch.test`.
     #[serde(rename = "type")]
     kind: String,
     #[schema(value_type = String, format = DateTime)]
@@ -208,7 +209,7 @@ pub(crate) fn state_of(watch: &Watch) -> &'static str {
 impl WatchBody {
     pub(crate) fn of(watch: &Watch, public_key: &str) -> Self {
         let Watch { record, state, delivery, .. } = watch;
-        let states = state.triggers.iter().filter(|_| state.generation == record.generation).map(Some);
+        let states = watch.trigger_states().iter().map(Some);
         let triggers = record.triggers.iter().zip(states.chain(std::iter::repeat(None)));
         let now = chrono::Utc::now();
         Self {

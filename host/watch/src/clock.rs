@@ -51,13 +51,19 @@ impl Watches {
         Ok(ids.len())
     }
 
-    /// Waits until a watch that its owner has just set was evaluated, if it follows a script: nothing happens to it
-    /// before.
+    /// Returns `watch`, which its owner has just set. If it follows a script, waits until it was evaluated, and returns
+    /// it as it is then: nothing happens to it before.
     ///
     /// # Errors
     /// [`WatchError`].
-    pub(crate) async fn begun(&self, id: Uuid) -> Result<(), WatchError> {
-        if self.0.script.is_some() { self.evaluated(&[id]).await } else { Ok(()) }
+    pub(crate) async fn begun(&self, watch: Watch) -> Result<Watch, WatchError> {
+        if self.0.script.is_none() {
+            return Ok(watch);
+        }
+        let id = watch.record.id;
+        self.evaluated(&[id]).await?;
+        // It may be removed meanwhile.
+        Ok(self.0.load(&[id]).await?.pop().unwrap_or(watch))
     }
 
     /// Waits until these watches were evaluated.

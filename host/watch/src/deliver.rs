@@ -30,6 +30,8 @@ enum Done {
     Agreed,
     /// Nothing is left of this replay.
     Replayed((u64, u64)),
+    /// The event that was tried has expired, and none follows.
+    Expired,
     /// An attempt, and the replay that it was of.
     Tried(Tried, Option<(u64, u64)>),
 }
@@ -81,7 +83,17 @@ impl WatchesInner {
             // The rest of its events has expired.
             return self.write(lease, &watch, Done::Replayed(replay)).await.map(Delivered::Tried);
         }
-        let Some(event) = found else { return Ok(Delivered::Idle) };
+        let Some(event) = found else {
+            if delivery.attempts == 0 {
+                return Ok(Delivered::Idle);
+            }
+            tracing::warn!(watch = %id, event = delivery.next(), "an event expired before its receiver took it");
+            return self.write(lease, &watch, Done::Expired).await.map(Delivered::Tried);
+        };
+        if delivery.replay.is_none() && event.seq > delivery.next() {
+            let (first, next) = (delivery.next(), event.seq);
+            tracing::warn!(watch = %id, first, next, "events expired before their receiver took them");
+        }
         let done = Done::Tried(self.send(record, url, &event).await, delivery.replay);
         self.write(lease, &watch, done).await.map(Delivered::Tried)
     }
@@ -141,6 +153,7 @@ impl WatchesInner {
             let mut batch = present.if_unchanged(Batch::new().if_leased(lease))?.if_unchanged(&key, known.revision);
             match &done {
                 Done::Agreed => delivery.confirmed = true,
+                Done::Expired => delivery.untry(),
                 Done::Replayed(over) => delivery.replay = delivery.replay.filter(|replay| replay != over),
                 Done::Tried(Tried { attempt, outcome }, replay) => {
                     let agreed = attempt.seq.is_none() && *outcome == Outcome::Taken;

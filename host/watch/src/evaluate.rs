@@ -5,6 +5,7 @@ use std::{collections::HashMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use uuid::Uuid;
 
 use crate::{
     changes::{forget, give_place_back},
@@ -32,6 +33,8 @@ pub(crate) enum Evaluated {
     Unsaved(StateRecord),
     /// Its key may not watch any more, so it was neither read nor stored.
     Suspended(Lapse),
+    /// Its time is over, and its group has not ended yet: it ends after the group, or goes on if that is extended.
+    Waiting,
     /// It was changed meanwhile, so nothing was stored.
     Changed,
     /// It ended long ago, and nothing of it is left.
@@ -45,18 +48,25 @@ pub(crate) fn guarded(watch: &Watch, lease: &Lease) -> Result<Batch, StoreError>
 }
 
 impl WatchesInner {
-    /// Evaluates the watches of a sweep, in order.
+    /// Evaluates the watches of a sweep, and returns what became of each, in their order.
     ///
     /// # Errors
     /// The store's failure.
     pub(crate) async fn evaluate(&self, lease: &Lease, due: &[Watch]) -> Result<Vec<Evaluated>, StoreError> {
         let now = Utc::now();
-        let (mut active, mut evaluated) = (Vec::new(), HashMap::new());
-        for watch in due {
+        let (mut active, mut evaluated, mut groups) = (Vec::new(), HashMap::new(), HashMap::new());
+        let mut ordered: Vec<&Watch> = due.iter().collect();
+        // A group ends before its watches.
+        ordered.sort_by_key(|watch| !watch.record.is_group());
+        for watch in ordered {
             let id = watch.record.id;
             let lapse = self.lapse(&watch.record).await?;
             if watch.record.until <= now || watch.state.ended_at.is_some() {
-                evaluated.insert(id, self.end(lease, watch, (now, Ended::Until)).await?);
+                let ended = match self.may_end(watch, &mut groups).await? {
+                    true => self.end(lease, watch, (now, Ended::Until)).await?,
+                    false => Evaluated::Waiting,
+                };
+                evaluated.insert(id, ended);
             } else if lapse == Some(Lapse::Revoked) {
                 evaluated.insert(id, self.end(lease, watch, (now, Ended::KeyRevoked)).await?);
             } else if let Some(lapse) = lapse {
@@ -183,6 +193,19 @@ impl WatchesInner {
             metrics::counter!("assay_watch_events_total", "type" => event.kind).increment(1);
         }
         Ok(Evaluated::Stored { state, told })
+    }
+
+    /// Whether a watch whose time is over may end. A group can be extended until it ends, so its watches end after it.
+    /// An ended group stays ended: the answer holds until the write. `groups` are those that were read in this sweep.
+    async fn may_end(&self, watch: &Watch, groups: &mut HashMap<Uuid, bool>) -> Result<bool, StoreError> {
+        let Some(group) = watch.record.group().filter(|_| watch.state.ended_at.is_none()) else { return Ok(true) };
+        if let Some(has_ended) = groups.get(&group) {
+            return Ok(*has_ended);
+        }
+        let state = self.store.get(&records::state(group)).await?;
+        let has_ended = state.is_some_and(|state| state.ended_at.is_some());
+        groups.insert(group, has_ended);
+        Ok(has_ended)
     }
 
     /// Ends a watch, and forgets it once its events have expired.

@@ -22,6 +22,23 @@ const MOST_BYTES: usize = 20_000;
 /// Unread parts that one event names.
 const MOST_NAMED: usize = 10;
 
+/// The types of events, each after `watch.`.
+pub(crate) const KINDS: [&str; 13] = [
+    "crossed",
+    "cleared",
+    "range_changed",
+    "liquidated",
+    "stale",
+    "current",
+    "model_changed",
+    "retracted",
+    "unchecked",
+    "moved",
+    "ended",
+    "digest",
+    "test",
+];
+
 /// The subject of the events of one evaluation.
 pub(crate) struct Told<'a> {
     pub watch: &'a WatchRecord,
@@ -34,8 +51,9 @@ impl Told<'_> {
         Source::new(self.watch, self.address, seq)
     }
 
-    /// An event with this data.
+    /// An event of one of [`KINDS`], with this data.
     pub(crate) fn event(&self, seq: u64, kind: &str, data: impl Serialize) -> EventRecord {
+        debug_assert!(KINDS.contains(&kind), "{kind}");
         // Data of strings, numbers and lists has a form in JSON.
         let data = serde_json::to_value(data).unwrap_or_default();
         let mut record = EventRecord { seq, kind: format!("watch.{kind}"), at: self.now, data };

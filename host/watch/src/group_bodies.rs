@@ -122,7 +122,7 @@ pub(crate) enum RowStatus {
     Exists,
     /// It cannot be watched; correct the row.
     Invalid,
-    /// It can be watched, but not now; send it again.
+    /// It can be watched, but not now; do what `why` says, and send it again.
     Refused,
 }
 

@@ -23,6 +23,13 @@ pub(crate) struct NewMember {
     pub label: Option<String>,
 }
 
+/// A wallet that is in a group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub watch: Uuid,
+    pub has_ended: bool,
+}
+
 impl Watches {
     /// The group of `owner` with this id.
     ///
@@ -78,12 +85,19 @@ impl Watches {
         &self,
         group: Uuid,
         subjects: impl Iterator<Item = &str>,
-    ) -> Result<HashMap<String, Uuid>, StoreError> {
+    ) -> Result<HashMap<String, Member>, StoreError> {
         let subjects: Vec<&str> = subjects.collect();
         let keys: Vec<_> = subjects.iter().map(|subject| records::member(group, subject)).collect();
         let found = self.0.store.get_many(&keys).await?;
         let known = subjects.into_iter().zip(found);
-        Ok(known.filter_map(|(subject, id)| Some((subject.to_owned(), id?))).collect())
+        let known: Vec<(&str, Uuid)> = known.filter_map(|(subject, id)| Some((subject, id?))).collect();
+        let keys: Vec<_> = known.iter().map(|(_, id)| records::state(*id)).collect();
+        let states = self.0.store.get_many(&keys).await?;
+        let known = known.into_iter().zip(states).map(|((subject, watch), state)| {
+            let has_ended = state.is_some_and(|state| state.ended_at.is_some());
+            (subject.to_owned(), Member { watch, has_ended })
+        });
+        Ok(known.collect())
     }
 
     /// Adds wallets that are not in `group`, all or none, and returns their watches.

@@ -28,7 +28,7 @@ pub(crate) struct Portfolio {
     pub near: u64,
     /// Watches of which `watch.stale` was told.
     pub stale: u64,
-    /// Watches that were not evaluated yet, or whose last evaluation could not read everything.
+    /// Watches that were not evaluated since their bounds were set, or whose last evaluation could not read everything.
     pub unread: u64,
     /// The values nearest to their bounds, which they have not crossed.
     pub nearest: Vec<NearBound>,
@@ -72,13 +72,13 @@ impl Portfolio {
         for watch in watches.into_iter().filter(|watch| watch.state.ended_at.is_none() && !watch.record.is_group()) {
             found.watches += 1;
             found.paused += u64::from(watch.record.paused);
-            let states = &watch.state.triggers;
+            let states = watch.trigger_states();
             let is_crossed = states.iter().flat_map(|state| state.series.values()).any(|series| series.fired);
             let of_watch = bounds(watch);
             found.crossed += u64::from(is_crossed);
             found.near += u64::from(!is_crossed && of_watch.iter().any(|near| near.distance <= NEAR));
             found.stale += u64::from(states.iter().any(|state| state.is_stale));
-            let is_read = watch.state.evaluated_at.is_some() && states.iter().all(|state| state.unread.is_empty());
+            let is_read = !states.is_empty() && states.iter().all(|state| state.unread.is_empty());
             found.unread += u64::from(!is_read);
             near.extend(of_watch);
             match (watch.state.address, &watch.state.exposure) {
@@ -119,8 +119,7 @@ impl Debts {
 /// The values of `watch` that have not crossed their bounds.
 fn bounds(watch: &Watch) -> Vec<NearBound> {
     let record = &watch.record;
-    let is_of_record = watch.state.generation == record.generation;
-    let states = record.triggers.iter().zip(&watch.state.triggers).filter(|_| is_of_record);
+    let states = record.triggers.iter().zip(watch.trigger_states());
     // A coverage is no number, and its distance to another one means nothing.
     let states = states.filter(|(trigger, _)| trigger.measure != Measure::Coverage);
     let all = states.flat_map(|(trigger, state)| {

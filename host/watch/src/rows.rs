@@ -84,10 +84,17 @@ pub(crate) fn of_csv(bytes: &[u8]) -> Result<Vec<GivenRow>, String> {
 }
 
 /// The columns of the addresses and of the labels.
-fn named(header: &[String]) -> Result<(usize, Option<usize>), &'static str> {
-    let column = |name: &str| header.iter().position(|field| field.trim().eq_ignore_ascii_case(name));
-    let address = column("address").ok_or("the first line must name the columns, with one named address")?;
-    Ok((address, column("label")))
+fn named(header: &[String]) -> Result<(usize, Option<usize>), String> {
+    let column = |name: &str| {
+        let mut found = header.iter().enumerate().filter(|(_, field)| field.trim().eq_ignore_ascii_case(name));
+        let first = found.next().map(|(at, _)| at);
+        match found.next() {
+            Some(_) => Err(format!("the first line names the column {name} twice; name it once")),
+            None => Ok(first),
+        }
+    };
+    let address = column("address")?.ok_or("the first line must name the columns, with one named address")?;
+    Ok((address, column("label")?))
 }
 
 #[cfg(test)]
@@ -116,6 +123,8 @@ mod tests {
         for (text, part) in [
             ("", "empty"),
             ("0x01\n0x02", "named address"),
+            ("address,address\n0x01,0x02", "names the column address twice"),
+            ("address;Label;since; label\n0x01", "names the column label twice"),
             ("address\n\"0x01", "line 2 begins a quoted cell"),
             (format!("address\n{}", "0x01\n".repeat(MOST_ROWS + 1)).as_str(), "more than 1000 rows"),
         ] {

@@ -49,9 +49,13 @@ impl DeliveryRecord {
         outcome: Outcome,
         (now, dice): (Time, f64),
     ) {
+        // The attempts before were of an event that has expired.
+        if self.latest.last().is_some_and(|last| last.seq != attempt.seq) {
+            self.untry();
+        }
         match outcome {
             Outcome::Taken => {
-                (self.attempts, self.next_at) = (0, None);
+                self.untry();
                 match (attempt.seq, replay) {
                     (None, _) => self.confirmed = true,
                     (Some(seq), None) => self.through = self.through.max(seq),
@@ -85,6 +89,11 @@ impl DeliveryRecord {
         self.latest.drain(..more);
     }
 
+    /// Begins the schedule anew, for another event.
+    pub(crate) fn untry(&mut self) {
+        (self.attempts, self.next_at) = (0, None);
+    }
+
     /// Starts delivery at the event `next`. There was no receiver for earlier events.
     pub(crate) fn begin(&mut self, next: u64) {
         (self.through, self.replay) = (next.saturating_sub(1), None);
@@ -92,7 +101,8 @@ impl DeliveryRecord {
 
     /// Resumes a stopped delivery at once, and begins its schedule anew.
     pub(crate) fn resume(&mut self) {
-        (self.stopped, self.attempts, self.next_at) = (None, 0, None);
+        self.stopped = None;
+        self.untry();
     }
 }
 
@@ -123,6 +133,16 @@ mod tests {
             record.resume();
             assert!(record.is_due(now));
         }
+    }
+
+    #[test]
+    fn another_event_has_its_own_attempts() {
+        let mut record = DeliveryRecord::default();
+        for (seq, attempts) in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)] {
+            record.tried((attempt(Some(seq)), None), Outcome::Failed(None), (time_from_unix(NOW), 0.5));
+            assert_eq!((record.attempts, record.stopped), (attempts, None));
+        }
+        assert_eq!(record.next_at, Some(time_from_unix(NOW + 300)));
     }
 
     #[test]

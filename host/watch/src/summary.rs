@@ -24,7 +24,7 @@ pub(crate) struct SummaryBody {
     near: u64,
     /// Watches without a value for `watches.stale_after_seconds`.
     stale: u64,
-    /// Watches that were not evaluated yet, or whose last evaluation could not read everything.
+    /// Watches that were not evaluated since their bounds were set, or whose last evaluation could not read everything.
     unread: u64,
     /// The ten values nearest to their bounds that have not crossed them, the nearest first.
     nearest: Vec<NearBoundBody>,

@@ -16,6 +16,7 @@ use crate::{
     },
     script::WatchScript,
     secret::{NoRandomness, ServerKey, WebhookSecret},
+    series::TriggerState,
     trigger::{Measure, Trigger},
 };
 use assay_access::Access;
@@ -116,6 +117,13 @@ impl Watch {
             batch = batch.if_unchanged(&key, Revision::of(&key, record)?);
         }
         Ok(batch)
+    }
+
+    /// The states of its triggers, in their order; empty if it was not evaluated since they were set.
+    pub(crate) fn trigger_states(&self) -> &[TriggerState] {
+        let Self { record, state, .. } = self;
+        let is_of_record = state.generation == record.generation && state.triggers.len() == record.triggers.len();
+        if is_of_record { &state.triggers } else { &[] }
     }
 
     /// The state in the store.

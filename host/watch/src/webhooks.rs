@@ -79,3 +79,22 @@ fn webhook<D: ToSchema + PartialSchema>(
     D::schemas(&mut schemas);
     Webhook { kind, item: PathItem::new(HttpMethod::Post, operation), schemas }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{bodies::WatchEventBody, event::KINDS};
+
+    #[test]
+    fn each_type_of_event_has_a_schema_and_is_named_where_events_are_read() {
+        let kinds = KINDS.map(|kind| format!("watch.{kind}"));
+        let hooks = webhooks(|_| None);
+        // The question of consent is no event.
+        let declared: Vec<&str> = hooks.iter().map(|hook| hook.kind).filter(|kind| *kind != "watch.verify").collect();
+        assert_eq!(declared, kinds);
+        let schema = serde_json::to_value(WatchEventBody::schema()).unwrap();
+        let about = schema["properties"]["type"]["description"].as_str().unwrap();
+        let named: Vec<&str> = about.split('`').filter(|part| part.starts_with("watch.")).collect();
+        assert_eq!(named, kinds);
+    }
+}

@@ -30,6 +30,14 @@ impl Entry {
         Self { watch, due, suspended: None, idle: false, epoch, receiver }
     }
 
+    /// The order of a sweep at `now`: those that are due the longest come first, and before them groups that end,
+    /// because their watches end after them.
+    pub(super) fn order(&self, now: Time) -> (bool, Time) {
+        let Watch { record, state, .. } = &self.watch;
+        let ends = record.is_group() && record.until <= now && state.ended_at.is_none();
+        (!ends, self.due)
+    }
+
     /// Whether something may have to be sent at `now`.
     pub(super) fn is_waiting(&self, now: Time) -> bool {
         let Watch { record, delivery, .. } = &self.watch;
@@ -48,8 +56,7 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time 
     let begun = record.created_at.min(now);
     let next = state.evaluated_at.filter(|at| *at <= now).map_or(begun, |at| at + every);
     match state.ended_at {
-        // Only to be forgotten.
-        Some(ended) => ended + TimeDelta::days(1),
+        Some(ended) => ended_due(ended, now),
         None if record.paused => record.until,
         None if state.generation != record.generation => begun,
         None => next.min(record.until),
@@ -60,17 +67,21 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time 
 fn digest_due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time {
     let day = TimeDelta::days(1);
     match state.ended_at {
-        // Only to be forgotten.
-        Some(ended) => ended + day,
+        Some(ended) => ended_due(ended, now),
         None if record.paused => record.until,
         None => (state.evaluated_at.unwrap_or(record.created_at).min(now) + day).min(record.until),
     }
 }
 
+/// When a watch that has ended is due to be forgotten, if its events have expired by then: they are kept for days.
+fn ended_due(ended: Time, now: Time) -> Time {
+    ended + TimeDelta::days((now - ended).num_days().max(0) + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{records::Role, watches::NewWatch};
+    use crate::{evaluate::Evaluated, records::Role, watches::NewWatch};
     use std::time::Duration;
 
     fn record(role: Role, until: Time) -> WatchRecord {
@@ -120,5 +131,47 @@ mod tests {
         assert_eq!(due(&single, &evaluated(made + hours(5)), made), single.until, "a pause goes on");
         let group = record(Role::Group, made + hours(90));
         assert_eq!(due(&group, &evaluated(made + hours(50)), made + hours(2)), made + hours(26));
+    }
+
+    #[test]
+    fn a_watch_that_has_ended_is_due_once_a_day() {
+        let ended = Utc::now();
+        let state = StateRecord { ended_at: Some(ended), ..StateRecord::default() };
+        let hours = TimeDelta::hours;
+        for role in [Role::Single, Role::Group] {
+            let record = record(role, ended);
+            for (passed, next) in [(-3, 24), (0, 24), (23, 24), (24, 48), (30, 48), (24 * 30, 24 * 31)] {
+                assert_eq!(due(&record, &state, ended + hours(passed)), ended + hours(next), "{passed} h");
+            }
+        }
+    }
+
+    #[test]
+    fn a_watch_that_waits_for_the_end_of_its_group_is_due_soon_and_not_at_once() {
+        let (over, second) = (Utc::now() - TimeDelta::seconds(5), TimeDelta::seconds(1));
+        let group = record(Role::Group, over);
+        let member = record(Role::Member(group.id), over);
+        let mut entry = Entry::new(Watch::new(member, Some(group.into())), 3);
+        let (state, before) = (entry.watch.state.clone(), Utc::now());
+        assert!(entry.due <= before);
+        entry.take(Evaluated::Waiting);
+        assert!((before + second..=Utc::now() + second).contains(&entry.due), "{}", entry.due);
+        assert_eq!((entry.watch.state, entry.epoch), (state, 3));
+    }
+
+    #[test]
+    fn a_group_that_ends_is_swept_before_its_watches() {
+        let until = Utc::now() - TimeDelta::seconds(1);
+        let group = record(Role::Group, until);
+        let mut member = record(Role::Member(group.id), until);
+        member.created_at = until - TimeDelta::hours(1);
+        let member = Watch::new(member, Some(group.clone().into()));
+        let (mut group, member) = (Entry::new(Watch::new(group, None), 0), Entry::new(member, 0));
+        assert!(member.due < group.due, "the watch was never evaluated");
+        let now = Utc::now();
+        assert!(group.order(now) < member.order(now));
+        assert!(group.order(until - TimeDelta::seconds(1)) > member.order(now), "its time is not over");
+        group.watch.state.ended_at = Some(now);
+        assert!(group.order(now) > member.order(now), "it has ended");
     }
 }

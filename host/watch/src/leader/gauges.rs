@@ -14,7 +14,8 @@ impl Leader {
         self.measured_at = Some(now);
         let [mut active, mut paused, mut suspended, mut stale, mut stopped] = [0_u32; 5];
         let mut overdue = 0_i64;
-        for Entry { watch: Watch { record, state, delivery, .. }, due, suspended: lapse, .. } in self.entries.values() {
+        for Entry { watch, due, suspended: lapse, .. } in self.entries.values() {
+            let Watch { record, state, delivery, .. } = watch;
             stopped += u32::from(matches!(delivery.stopped, Some(Stopped::Failing | Stopped::Gone)));
             if record.is_group() {
                 continue;
@@ -28,7 +29,8 @@ impl Leader {
                     overdue = overdue.max((now - *due).num_seconds());
                 }
             }
-            stale += u32::from(state.ended_at.is_none() && state.triggers.iter().any(|trigger| trigger.is_stale));
+            let is_stale = watch.trigger_states().iter().any(|trigger| trigger.is_stale);
+            stale += u32::from(state.ended_at.is_none() && is_stale);
         }
         metrics::gauge!("assay_watches", "state" => "active").set(active);
         metrics::gauge!("assay_watches", "state" => "paused").set(paused);

@@ -1,4 +1,5 @@
-//! The deliveries of the leader: one at a time for each receiver, and each owner in turn.
+//! The deliveries of the leader: for each owner one at a time to each receiver. A slow answer to one owner keeps nothing
+//! from another, who may have the same receiver.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,8 +20,8 @@ const MOST_OF_OWNER: usize = 4;
 
 pub(super) struct Sending {
     running: Running<Sent>,
-    /// Receivers to which a delivery is in progress.
-    busy: HashSet<String>,
+    /// Owners and receivers between which a delivery is in progress.
+    busy: HashSet<(String, String)>,
     /// Deliveries in progress by owner.
     of_owner: HashMap<String, usize>,
     /// The watch whose delivery was started last; those after it have their turn first.
@@ -30,9 +31,9 @@ pub(super) struct Sending {
 /// A delivery at its end.
 pub(super) struct Sent {
     id: Uuid,
-    owner: String,
+    /// Its owner and receiver.
+    way: (String, String),
     epoch: u64,
-    receiver: String,
     delivered: Delivered,
 }
 
@@ -47,9 +48,9 @@ impl Sending {
         self.running.next().await
     }
 
-    fn end(&mut self, owner: &str, receiver: &str) {
-        self.busy.remove(receiver);
-        if let Some(count) = self.of_owner.get_mut(owner) {
+    fn end(&mut self, way: (String, String)) {
+        self.busy.remove(&way);
+        if let Some(count) = self.of_owner.get_mut(&way.0) {
             *count = count.saturating_sub(1);
         }
         self.of_owner.retain(|_, count| *count > 0);
@@ -66,26 +67,25 @@ impl Leader {
             if sending.running.len() >= MOST {
                 return;
             }
-            let lane = entry.watch.record.lane();
-            let of_owner = sending.of_owner.get(lane).copied().unwrap_or_default();
-            if of_owner >= MOST_OF_OWNER || sending.busy.contains(receiver) {
+            let way = (entry.watch.record.lane().to_owned(), receiver.clone());
+            let of_owner = sending.of_owner.get(&way.0).copied().unwrap_or_default();
+            if of_owner >= MOST_OF_OWNER || !sending.busy.insert(way.clone()) {
                 continue;
             }
-            sending.busy.insert(receiver.clone());
-            sending.of_owner.insert(lane.to_owned(), of_owner + 1);
+            sending.of_owner.insert(way.0.clone(), of_owner + 1);
             sending.turn = *id;
             let (watches, lease, watch) = (self.watches.clone(), self.lease.clone(), entry.watch.clone());
-            let (id, owner, epoch, receiver) = (*id, lane.to_owned(), entry.epoch, receiver.clone());
+            let (id, epoch) = (*id, entry.epoch);
             sending.running.start(async move {
                 let delivered = watches.0.deliver(&lease, &watch).await?;
-                Ok(Sent { id, owner, epoch, receiver, delivered })
+                Ok(Sent { id, way, epoch, delivered })
             });
         }
     }
 
     pub(super) async fn sent(&mut self, sent: Sent) -> Result<(), StoreError> {
-        let Sent { id, owner, epoch, receiver, delivered } = sent;
-        self.sending.end(&owner, &receiver);
+        let Sent { id, way, epoch, delivered } = sent;
+        self.sending.end(way);
         let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
         if entry.epoch != epoch {
             return self.reload([id]).await;

@@ -9,6 +9,9 @@ use super::{Entry, Leader, entry::due};
 use crate::evaluate::Evaluated;
 use assay_store::StoreError;
 
+/// Time until a watch is looked at again that could not be evaluated now.
+const AGAIN: TimeDelta = TimeDelta::seconds(1);
+
 /// A watch after its evaluation, which began in this epoch.
 pub(super) struct Swept {
     id: Uuid,
@@ -17,14 +20,14 @@ pub(super) struct Swept {
 }
 
 impl Leader {
-    /// Starts a sweep of the watches that are due the longest, unless one is in progress.
+    /// Starts a sweep of the watches that are due, in the order of [`Entry::order`], unless one is in progress.
     pub(super) fn evaluate(&mut self) {
         if !self.sweep.is_empty() {
             return;
         }
         let now = Utc::now();
         let mut due: Vec<_> = self.entries.values().filter(|entry| entry.due <= now).collect();
-        due.sort_by_key(|entry| entry.due);
+        due.sort_by_key(|entry| entry.order(now));
         let (mut subjects, mut swept, mut begun) = (HashSet::new(), Vec::new(), Vec::new());
         for entry in due {
             let subject = entry.watch.record.subject.as_str();
@@ -84,7 +87,7 @@ impl Leader {
         for id in contradicted {
             if let Some(entry) = self.entries.get_mut(&id) {
                 // If the lease is lost, that is noticed first.
-                entry.due = Utc::now() + TimeDelta::seconds(1);
+                entry.due = Utc::now() + AGAIN;
             }
         }
         Ok(())
@@ -92,7 +95,7 @@ impl Leader {
 }
 
 impl Entry {
-    fn take(&mut self, evaluated: Evaluated) {
+    pub(super) fn take(&mut self, evaluated: Evaluated) {
         match evaluated {
             Evaluated::Stored { state, told } => {
                 (self.watch.state, self.watch.saved) = (state, None);
@@ -102,6 +105,10 @@ impl Entry {
             }
             Evaluated::Unsaved(state) => self.watch.advance(state),
             Evaluated::Suspended(lapse) => return self.suspend(lapse),
+            Evaluated::Waiting => {
+                self.due = Utc::now() + AGAIN;
+                return;
+            }
             Evaluated::Changed | Evaluated::Forgotten => return,
         }
         self.suspended = None;

@@ -111,3 +111,27 @@ fn ended_watches_and_groups_are_in_no_sum() {
     let found = Portfolio::of(&[ended, group]);
     assert_eq!((found.watches, found.near, found.debts.read, found.nearest.len()), (0, 0, 0, 0));
 }
+
+#[test]
+fn the_states_of_bounds_that_were_replaced_count_as_unread_and_nothing_else() {
+    let mut watches = [
+        read(health(), (Some(0.5), true), 7, 500.0),
+        read(health(), (Some(1.01), false), 8, 500.0),
+        read(health(), (None, false), 9, 500.0),
+    ];
+    watches[2].state.triggers[0].is_stale = true;
+    let found = Portfolio::of(&watches);
+    assert_eq!((found.crossed, found.near, found.stale, found.unread), (1, 1, 1, 0));
+    for watch in &mut watches {
+        watch.record.generation += 1;
+    }
+    let found = Portfolio::of(&watches);
+    assert_eq!((found.crossed, found.near, found.stale, found.unread), (0, 0, 0, 3));
+    assert_eq!((found.watches, found.nearest.len(), found.debts.owed_usd), (3, 0, 1_500.0));
+    // Evaluated with the new bounds.
+    for watch in &mut watches {
+        watch.state.generation += 1;
+    }
+    let found = Portfolio::of(&watches);
+    assert_eq!((found.crossed, found.near, found.stale, found.unread), (1, 1, 1, 0));
+}

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     group_bodies::{RowBody, RowStatus, RowsBody},
-    groups::NewMember,
+    groups::{Member, NewMember},
     responses,
     rows::{self, GivenRow, MOST_ROWS},
     watches::{Watch, WatchError},
@@ -159,7 +159,7 @@ struct List<'a> {
     state: &'a WatchRoutes,
     group: Watch,
     /// The watches of wallets that the group had before.
-    known: HashMap<String, Uuid>,
+    known: HashMap<String, Member>,
     /// The watches that were added.
     created: HashMap<String, Uuid>,
     /// Why the rest was not added.
@@ -239,11 +239,15 @@ impl List<'_> {
             return shown(status, None, Some(why));
         };
         if let Some(id) = self.created.remove(&subject) {
-            self.known.insert(subject, id);
+            self.known.insert(subject, Member { watch: id, has_ended: false });
             return shown(RowStatus::Created, Some(id), None);
         }
         match self.known.get(&subject) {
-            Some(id) => shown(RowStatus::Exists, Some(*id), None),
+            Some(Member { watch, has_ended: false }) => shown(RowStatus::Exists, Some(*watch), None),
+            Some(Member { watch, has_ended: true }) => {
+                let why = format!("its watch {watch} has ended; remove that watch and send the row again");
+                shown(RowStatus::Refused, None, Some(why))
+            }
             None => shown(RowStatus::Refused, None, self.stopped.clone()),
         }
     }

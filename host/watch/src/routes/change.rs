@@ -37,9 +37,8 @@ pub(super) async fn make(
             continue;
         }
         let changed = changed?;
-        watches.begun(id).await?;
         let secret = change.rotates_secret.then(|| changed.record.secret.expose().to_owned());
-        return Ok((changed, secret));
+        return Ok((watches.begun(changed).await?, secret));
     }
     Err(WatchError::Contended.into())
 }
@@ -62,7 +61,11 @@ async fn further_terms(
     let members = inner.store.read(&records::member_count(record.id)).await.map_err(ApiError::store)?.revision;
     let terms = match record.is_group() {
         _ if until <= record.until => 0,
-        true => inner.members(record.id).await.map_err(ApiError::store)?.iter().map(further).sum(),
+        true => {
+            let members = inner.members(record.id).await.map_err(ApiError::store)?;
+            // One that has ended does not begin again.
+            members.iter().filter(|member| member.state.ended_at.is_none()).map(further).sum()
+        }
         false => further(before),
     };
     Ok((terms, Some(Priced { until: record.until, members })))

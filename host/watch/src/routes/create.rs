@@ -105,8 +105,8 @@ pub(crate) async fn create(
     };
     let watch = parameters::paid(&caller, terms, creating).await??;
     tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
-    watches.begun(watch.record.id).await?;
     let secret = Some(watch.record.secret.expose().to_owned());
+    let watch = watches.begun(watch).await?;
     let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };
     Ok((StatusCode::CREATED, fresh::once(Json(body))).into_response())
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 use assay_http::{
     ApiError, Location, Violation,
-    extract::{limited, optional, single},
+    extract::{in_header, limited, optional, single},
     fresh, parameters,
 };
 
@@ -31,10 +31,14 @@ pub(crate) struct From {
     is_stream: bool,
 }
 
-parameters!(From: limited(
-    optional::<u64>("after", "Number of the last event that you have; 0 by default").example(Some(0.into())),
-    |schema| schema.minimum = Some(0.into()),
-));
+parameters!(
+    From:
+    limited(
+        optional::<u64>("after", "Number of the last event that you have; 0 by default").example(Some(0.into())),
+        |schema| schema.minimum = Some(0.into()),
+    ),
+    in_header("Last-Event-ID", "Id of the last event that you have, instead of `after`"),
+);
 
 impl<S: Send + Sync> FromRequestParts<S> for From {
     type Rejection = ApiError;
@@ -66,7 +70,15 @@ fn is_event_stream(item: &str) -> bool {
     get, path = "/api/v2/watches/{watch_id}/events", tag = "watches", operation_id = "list_watch_events",
     params(WatchPath, From),
     responses(
-        (status = 200, description = "The events", body = EventsBody),
+        (
+            status = 200, description = "The events",
+            content(
+                (EventsBody = "application/json"),
+                (String = "text/event-stream", example = json!(
+                    "id: evt_6f3c1f0a8f0e4a6f9f6d0c5b3c1d2e4f_7\nevent: watch.crossed\ndata: {\"type\": …}\n\n"
+                )),
+            ),
+        ),
         responses::OneWatch, responses::Validated, responses::Keyed, responses::Followed,
     ),
     security(("key" = []), ("watch_token" = [])),
@@ -79,7 +91,8 @@ pub(crate) async fn events(
 ) -> Result<Response, ApiError> {
     let watch = state.watches.find(holder.owner(), id).await?;
     let seen = from.last_event.as_deref().and_then(|event| event_seq(watch.record.id, event));
-    let after = seen.or(from.after).unwrap_or_default();
+    // A number that no event has yet would hide the next ones: a store that was restored begins again before it.
+    let after = seen.or(from.after).unwrap_or_default().min(watch.state.next.saturating_sub(1));
     if from.is_stream {
         return stream::follow(&state, watch.record, after);
     }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::{Market, delivery::allowing, path, run, seen, value, watch};
 
 /// The records of a server that does not run.
-async fn store(folder: &Path) -> Store {
+pub(super) async fn store(folder: &Path) -> Store {
     let config = assay_store::config::Store::embedded(folder.join("assay.redb"));
     Store::open(&config).await.expect("the store opens")
 }

@@ -1,12 +1,18 @@
 //! Watches belong to the key that created them, within its limits, and cost its units.
 
+use std::process::Stdio;
+
 use assay_tests::{
     devnet::actors::address as wallet,
     receiver::{Consent, Receiver},
-    service::{Caller, Service},
+    service::{Caller, Service, binary},
 };
 use reqwest::{Method, Response, header::ACCEPT};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Command,
+};
 
 use super::{Market, delivery::allowing, path, run, seen, told, value, watch};
 
@@ -160,6 +166,31 @@ fn a_client_that_follows_begins_after_the_last_event_that_it_has() {
         assert!(!text.contains(&id(1)), "{text}");
         let after = api.get(&format!("{}/events?after=1", path(&watch))).await.ok();
         assert_eq!((after["events"].as_array().map(Vec::len), &after["last"]), (Some(1), &json!(2)));
+    });
+}
+
+#[test]
+fn the_command_prints_events_as_they_come_and_ends_when_nobody_reads_them() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let watch = watch(&api, json!({})).await;
+        let tested = async || drop(api.post(&format!("{}/test", path(&watch)), &json!({})).await.expect(202));
+        let id = watch["watch"]["id"].as_str().expect("an id");
+        let mut command = Command::new(binary());
+        command.args(["watch", id, "--server", service.base(), "--config"]).arg(service.dir().join("assay.toml"));
+        let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("assay runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        for number in 1..=3 {
+            tested().await;
+            let line = lines.next_line().await.expect("a line").expect("the command goes on");
+            let event: Value = serde_json::from_str(&line).expect("an event");
+            assert_eq!((&event["type"], &event["data"]["seq"]), (&json!("watch.test"), &json!(number)));
+        }
+        drop(lines);
+        tested().await;
+        assert!(child.wait().await.expect("it ends").success());
     });
 }
 

@@ -1,14 +1,18 @@
 //! Groups of watches: lists of wallets, shared settings, digests, and what a whole portfolio shows.
 
+use std::path::Path;
+
+use assay_store::{Batch, Family};
 use assay_tests::{
     devnet::actors::address as wallet,
     receiver::{Consent, Receiver},
     service::{Answer, Caller, Service, answer},
+    until::until,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Market, delivery::allowing, kinds, path, run, seen, told, value};
+use super::{Market, changes::store, delivery::allowing, kinds, path, run, seen, told, value};
 
 const METERED: &str = "assay_watches_metered";
 
@@ -94,6 +98,120 @@ fn groups_that_have_ended_count_until_they_are_removed() {
     });
 }
 
+/// Lets `group` end in a moment, and returns when.
+async fn end_soon(api: &Caller, group: &Value) -> chrono::DateTime<chrono::Utc> {
+    let end = chrono::Utc::now() + chrono::TimeDelta::seconds(2);
+    patch(api, group, json!({ "until": end.to_rfc3339() })).await.ok();
+    end
+}
+
+/// The number of the watches of `group` that have ended. Then the group has ended, too.
+async fn ended(api: &Caller, group: &Value) -> usize {
+    // A watch that ended before this answer did so after its group.
+    let list = api.get(&format!("/api/v2/watches?group={}", id(group))).await.ok();
+    let group = api.get(&format!("/api/v2/watches/groups/{}", id(group))).await.ok();
+    let watches = list["watches"].as_array().expect("watches");
+    let ended = watches.iter().filter(|watch| watch["state"] == "ended").count();
+    assert!(ended == 0 || group["state"] == "ended", "{group} {list}");
+    ended
+}
+
+#[test]
+fn no_watch_of_a_group_ends_while_the_group_can_be_extended() {
+    run(async {
+        let market = Market::start().await;
+        // Each sweep is of one wallet, or of one group.
+        let service = Service::start(&market.config(market.chain.url(), "batch = 1\n"));
+        let api = service.keyed();
+        let csv = ["ada", "ben", "cyd", "dan"].map(|name| wallet(name).to_string()).join("\n");
+        let csv = format!("address\n{csv}\n");
+        let (one, other) = (group(&api, json!({})).await, group(&api, json!({})).await);
+        for group in [&one, &other] {
+            assert_eq!(add(&api, group, &csv).await.ok()["created"], 4);
+        }
+        for group in [&one, &other] {
+            end_soon(&api, group).await;
+        }
+        let look = async || ended(&api, &one).await + ended(&api, &other).await;
+        until(look, |ended| *ended == 8).await;
+        let later = (chrono::Utc::now() + chrono::TimeDelta::days(1)).to_rfc3339();
+        for group in [&one, &other] {
+            assert_eq!(patch(&api, group, json!({ "until": later })).await.expect(409)["code"], "watch_ended");
+            assert_eq!(api.delete(&format!("/api/v2/watches/groups/{}", id(group))).await.status, 204);
+        }
+        assert_eq!(api.get("/api/v2/watches").await.ok()["total"], 0);
+    });
+}
+
+#[test]
+fn an_extension_at_the_end_of_a_group_is_of_all_its_watches_or_is_refused() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), "batch = 1\n"));
+        let api = service.keyed();
+        let (ada, ben, cyd) = (wallet("ada"), wallet("ben"), wallet("cyd"));
+        let group = group(&api, json!({ "fires_at_once": true })).await;
+        let added = add(&api, &group, &format!("address\n{ada}\n{ben}\n{cyd}\n")).await.ok();
+        let end = end_soon(&api, &group).await;
+        until(async || chrono::Utc::now(), |now| *now >= end).await;
+        let later = (end + chrono::TimeDelta::days(1)).to_rfc3339();
+        let extended = patch(&api, &group, json!({ "until": later })).await;
+        if extended.status == 200 {
+            // Each of them is still evaluated.
+            let low = json!([{ "measure": "debt_usd", "below": 1_000_000 }]);
+            patch(&api, &group, json!({ "when": low })).await.ok();
+            for row in 0..3 {
+                assert_eq!(kinds(&told(&api, &watch_of(&added, row), 1).await), ["watch.crossed"]);
+            }
+        } else {
+            assert_eq!(extended.expect(409)["code"], "watch_ended");
+            until(async || ended(&api, &group).await, |ended| *ended == 3).await;
+        }
+    });
+}
+
+/// Ends a watch of a server that does not run.
+async fn end(folder: &Path, watch: &Value) {
+    let store = store(folder).await;
+    let key = Family::<Value>::new("watch-state/").key(watch["watch"]["id"].as_str().expect("an id"));
+    let mut state = store.get(&key).await.expect("the store answers").expect("a state");
+    state["ended_at"] = json!(chrono::Utc::now());
+    let batch = Batch::new().put(&key, &state).expect("JSON");
+    assert!(store.commit(batch).await.expect("the store answers"));
+}
+
+#[test]
+fn a_watch_that_ended_before_its_group_is_not_paid_again_and_its_row_says_so() {
+    if std::env::var_os("ASSAY_TEST_STORE").is_some() {
+        // The records of the embedded store are changed while no server has them.
+        return;
+    }
+    run(async {
+        let market = Market::start().await;
+        let keys =
+            format!("[[access.keys]]\nname = \"metered\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nunits = 900\n");
+        let config = market.config(market.chain.url(), &keys);
+        let service = Service::start(&config);
+        let metered = service.with_key(METERED);
+        let group = group(&metered, json!({})).await;
+        let csv = format!("address\n{}\n{}\n", wallet("ada"), wallet("ben"));
+        let added = add(&metered, &group, &csv).await.ok();
+        let of_ben = watch_of(&added, 1);
+        seen(&metered, &of_ben, |watch| watch["evaluated_at"].is_string()).await;
+        let folder = service.kill();
+        end(folder.path(), &of_ben).await;
+        let service = Service::start_in(folder, &config, &[]);
+        let metered = service.with_key(METERED);
+        let again = add(&metered, &group, &csv).await.ok();
+        assert_eq!(statuses(&again), ["exists", "refused"]);
+        assert!(again["rows"][1]["why"].as_str().is_some_and(|why| why.contains("has ended")), "{again}");
+        let later = (chrono::Utc::now() + chrono::TimeDelta::days(35)).to_rfc3339();
+        let extended = patch(&metered, &group, json!({ "until": later })).await;
+        assert_eq!((extended.status.as_u16(), &extended.headers["assay-units-cost"]), (200, &"100".parse().unwrap()));
+        assert_eq!(metered.get(&path(&of_ben)).await.ok()["state"], "ended");
+    });
+}
+
 #[test]
 fn a_list_has_an_answer_for_each_row_and_its_repetition_doubles_nothing() {
     run(async {
@@ -150,9 +268,12 @@ fn a_list_that_is_no_list_is_422() {
         let service = Service::start(&market.config(market.chain.url(), ""));
         let api = service.keyed();
         let group = group(&api, json!({})).await;
-        for (csv, part) in
-            [("", "the file is empty"), ("wallet\n0x1", "named address"), ("address\n\"0x", "never ends")]
-        {
+        for (csv, part) in [
+            ("", "the file is empty"),
+            ("wallet\n0x1", "named address"),
+            ("address\n\"0x", "never ends"),
+            ("address,address\n0x1,0x2", "names the column address twice"),
+        ] {
             let answer = add(&api, &group, csv).await;
             assert!(answer.status == 422 && answer.text.contains(part), "{csv}: {}", answer.text);
         }

@@ -117,6 +117,27 @@ fn a_watch_crosses_clears_goes_stale_is_retracted_and_liquidated_when_the_test_s
 }
 
 #[test]
+fn the_answer_to_a_new_watch_and_to_a_change_has_the_values_of_the_first_evaluation() {
+    run(async {
+        let service = sandbox("", &[]);
+        let api = service.keyed();
+        let created = watched(&api, WATCHED, json!({})).await;
+        let values = |watch: &Value| watch["when"][0]["values"].clone();
+        let health = |watch: &Value| watch["when"][0]["values"][0]["value"].as_f64();
+        assert_eq!(health(&created["watch"]), Some(1.8), "{created}");
+        assert!(created["secret"].is_string() && created["watch"]["evaluated_at"].is_string(), "{created}");
+        assert_eq!(values(&created["watch"]), values(&api.get(&path(&created)).await.ok()));
+        // Other bounds begin anew, and are evaluated before the answer.
+        set(&api, 60).await;
+        let change = json!({ "when": [{ "measure": "health_factor", "below": 1.1 }], "rotate_secret": true });
+        let changed = answer(api.request(Method::PATCH, &path(&created)).json(&change)).await.ok();
+        assert_eq!(health(&changed["watch"]), Some(1.2), "{changed}");
+        assert!(changed["secret"].is_string() && changed["secret"] != created["secret"]);
+        assert_eq!(values(&changed["watch"]), values(&api.get(&path(&created)).await.ok()));
+    });
+}
+
+#[test]
 fn the_story_is_the_same_for_each_key_and_a_skipped_time_is_not_seen() {
     run(async {
         let more = "[[access.keys]]\nname = \"desk\"\nkey = \"assay_watches_desk\"\nscopes = [\"read\"]\n";
