@@ -186,7 +186,7 @@ async fn size_and_time_are_bounded() {
 
 #[tokio::test]
 async fn a_status_is_an_answer_although_its_body_does_not_end() {
-    let (port, _) = server(ok);
+    let (port, _) = server(|_| format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(100)));
     let (allow, timeout) = (vec![local(port)], Duration::from_secs(2));
     let client = Guarded::new(&Outbound { allow, timeout, max_bytes: 1_000, concurrency: 4 });
     let send = async |path: &str| {
