@@ -1,5 +1,5 @@
-//! The deliveries of the leader: for each owner one at a time to each receiver. A slow answer to one owner keeps nothing
-//! from another, who may have the same receiver.
+//! The deliveries of the leader: for each owner one at a time to each receiver. A slow answer to one owner delays no
+//! other who has the same receiver.
 
 use std::{
     collections::{HashMap, HashSet},
