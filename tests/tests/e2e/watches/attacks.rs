@@ -164,6 +164,25 @@ fn slow_receivers_of_one_key_keep_no_other_key_from_its_events() {
 }
 
 #[test]
+fn a_slow_answer_to_one_key_delays_no_other_at_the_same_receiver() {
+    run(async {
+        let market = Market::start().await;
+        let receiver = Receiver::start(Consent::Allows).await;
+        let service = Service::start(&config(&market, &[&receiver], "delivery_timeout_ms = 30000\n"));
+        let (attacker, api) = (service.with_key(ATTACKER), service.keyed());
+        receiver.answer([Manner::Hang]);
+        let slow = watch(&attacker, json!({ "url": receiver.url })).await;
+        assert_eq!(test(&attacker, &slow).await, 202);
+        receiver.received(1).await;
+        let watch = watch(&api, json!({ "url": receiver.url })).await;
+        assert_eq!(test(&api, &watch).await, 202);
+        assert_eq!(receiver.received(2).await[1].body["data"]["watch_id"], watch["watch"]["id"]);
+        let held = attacker.get(&path(&slow)).await.ok();
+        assert_eq!(held["delivery"]["attempts"], 0, "{held}");
+    });
+}
+
+#[test]
 fn redirects_are_counted_once_and_followed_never() {
     run(async {
         let market = Market::start().await;
