@@ -29,7 +29,7 @@ use std::{
 
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
@@ -257,6 +257,15 @@ impl Access {
             Take::Taken { used } => Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), pending)),
             Take::Exhausted { used } => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
         }
+    }
+
+    /// Starts work that takes or refunds units, to its end.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.pending.spawn(name, work)
     }
 
     /// Waits until every take and refund has ended: the last step before the store closes.

@@ -79,7 +79,8 @@ impl Bill {
         *entry = Some(Cost { units, left });
     }
 
-    /// Marks the request as ended by the server before its handler answered, so that it costs nothing.
+    /// Marks the request as ended by the server before its handler answered, so that it costs nothing but a change that
+    /// is made to its end.
     pub fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }

@@ -30,7 +30,7 @@ enum Done {
     Agreed,
     /// Nothing is left of this replay.
     Replayed((u64, u64)),
-    /// The event that was tried has expired, and none follows.
+    /// The event that was tried has expired.
     Expired,
     /// An attempt, and the replay that it was of.
     Tried(Tried, Option<(u64, u64)>),
@@ -83,16 +83,18 @@ impl WatchesInner {
             // The rest of its events has expired.
             return self.write(lease, &watch, Done::Replayed(replay)).await.map(Delivered::Tried);
         }
-        let Some(event) = found else {
-            if delivery.attempts == 0 {
-                return Ok(Delivered::Idle);
-            }
-            tracing::warn!(watch = %id, event = delivery.next(), "an event expired before its receiver took it");
+        let (next, tried) = (delivery.next(), delivery.latest.last().and_then(|last| last.seq));
+        let is_gone = found.as_ref().is_none_or(|event| event.seq > next) && delivery.replay.is_none();
+        if is_gone && delivery.attempts > 0 && tried == Some(next) {
+            let event = next;
+            tracing::warn!(watch = %id, event, "deliveries of a watch have stopped: an event expired before its receiver \
+                                                took it; its owner can resume them");
             return self.write(lease, &watch, Done::Expired).await.map(Delivered::Tried);
-        };
-        if delivery.replay.is_none() && event.seq > delivery.next() {
-            let (first, next) = (delivery.next(), event.seq);
-            tracing::warn!(watch = %id, first, next, "events expired before their receiver took them");
+        }
+        let Some(event) = found else { return Ok(Delivered::Idle) };
+        if is_gone && delivery.attempts == 0 {
+            let (first, sent) = (next, event.seq);
+            tracing::warn!(watch = %id, first, sent, "events expired before their receiver took them");
         }
         let done = Done::Tried(self.send(record, url, &event).await, delivery.replay);
         self.write(lease, &watch, done).await.map(Delivered::Tried)
@@ -152,9 +154,15 @@ impl WatchesInner {
             delivery = known.value.unwrap_or_default();
             let mut batch = present.if_unchanged(Batch::new().if_leased(lease))?.if_unchanged(&key, known.revision);
             match &done {
-                Done::Agreed => delivery.confirmed = true,
-                Done::Expired => delivery.untry(),
-                Done::Replayed(over) => delivery.replay = delivery.replay.filter(|replay| replay != over),
+                Done::Agreed => {
+                    delivery.confirmed = true;
+                    delivery.begin_schedule();
+                }
+                Done::Expired => delivery.stopped = Some(Stopped::Failing),
+                Done::Replayed(over) => {
+                    delivery.replay = delivery.replay.filter(|replay| replay != over);
+                    delivery.begin_schedule();
+                }
                 Done::Tried(Tried { attempt, outcome }, replay) => {
                     let agreed = attempt.seq.is_none() && *outcome == Outcome::Taken;
                     if let Some(receiver) = watch.record.url.as_deref().filter(|_| agreed).and_then(receiver) {

@@ -49,13 +49,13 @@ impl DeliveryRecord {
         outcome: Outcome,
         (now, dice): (Time, f64),
     ) {
-        // The attempts before were of an event that has expired.
+        // The attempts before were of another event.
         if self.latest.last().is_some_and(|last| last.seq != attempt.seq) {
-            self.untry();
+            self.begin_schedule();
         }
         match outcome {
             Outcome::Taken => {
-                self.untry();
+                self.begin_schedule();
                 match (attempt.seq, replay) {
                     (None, _) => self.confirmed = true,
                     (Some(seq), None) => self.through = self.through.max(seq),
@@ -90,7 +90,7 @@ impl DeliveryRecord {
     }
 
     /// Begins the schedule anew, for another event.
-    pub(crate) fn untry(&mut self) {
+    pub(crate) fn begin_schedule(&mut self) {
         (self.attempts, self.next_at) = (0, None);
     }
 
@@ -102,7 +102,7 @@ impl DeliveryRecord {
     /// Resumes a stopped delivery at once, and begins its schedule anew.
     pub(crate) fn resume(&mut self) {
         self.stopped = None;
-        self.untry();
+        self.begin_schedule();
     }
 }
 

@@ -18,7 +18,10 @@ def complete(model, kind, *names):
 def kept(work, *given):
     try:
         return work(*given)
-    # SystemExit is no Exception.
+    except SystemExit as error:
+        confined.stopped(error)
+        # It would tear the interpreter down, and with it what the host looks for.
+        raise RuntimeError("the model ended itself") from None
     except BaseException as error:
         confined.stopped(error)
         raise

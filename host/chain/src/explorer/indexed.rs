@@ -43,6 +43,12 @@ struct ExplorerLogsInner {
 }
 
 impl ExplorerLogsInner {
+    /// The result of the last comparison, if it still counts.
+    fn known(&self) -> Option<Option<u64>> {
+        let latest = self.latest();
+        latest.filter(|(at, _)| at.elapsed() < LIFETIME).map(|(_, through)| through)
+    }
+
     fn latest(&self) -> MutexGuard<'_, Option<(Instant, Option<u64>)>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,10 +93,8 @@ impl ExplorerLogs {
     /// The last block of `span` through which the explorer has the logs of the markets; `None` if that is not known,
     /// or if it lacks some before.
     async fn indexed_through(&self, span: Span) -> Option<u64> {
-        if let Some((at, through)) = &*self.0.latest()
-            && at.elapsed() < LIFETIME
-        {
-            return *through;
+        if let Some(through) = self.0.known() {
+            return through;
         }
         let this = self.clone();
         let work = self.0.comparing.join((), || (async move { this.compare(span).await }, ()));
@@ -102,6 +106,10 @@ impl ExplorerLogs {
 
     /// Compares the explorer with the node, and keeps the result.
     async fn compare(&self, span: Span) -> Option<u64> {
+        // Another comparison may have ended just before this one began.
+        if let Some(through) = self.0.known() {
+            return through;
+        }
         let (through, chain) = (self.compared(span).await, self.0.chain);
         match through {
             Some(block) => tracing::debug!(chain, block, "the explorer lists the logs of lending markets"),

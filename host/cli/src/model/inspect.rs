@@ -86,15 +86,9 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let shelf = &config.models.shelf;
     let files = files(shelf)?;
     let limits = config.models.limits();
-    // Of several files of one version, a server takes the first.
-    let mut reports = Vec::<(&PathBuf, Result<CheckReport, String>)>::new();
-    for file in &files {
-        let mut report = examine(file, &limits).map_err(|failure| failure.message);
-        if let Ok(report) = &mut report {
-            add_taken(report, reports.iter().filter_map(|(_, earlier)| earlier.as_ref().ok()));
-        }
-        reports.push((file, report));
-    }
+    let mut reports: Vec<_> =
+        files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
+    name_the_second(reports.iter_mut().filter_map(|(_, report)| report.as_mut().ok()).collect());
     if json {
         let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
             Ok(report) => serde_json::json!({ "file": file, "report": report }),
@@ -115,6 +109,18 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
             })
             .trim_end(),
     )
+}
+
+/// Adds the problem of the second file of a version. A server without roles loads the smallest file first.
+fn name_the_second(mut reports: Vec<&mut CheckReport>) {
+    reports.sort_by_key(|report| report.bytes);
+    let mut served = Vec::<CheckReport>::new();
+    for report in reports {
+        add_taken(report, served.iter());
+        if report.ok {
+            served.push(report.clone());
+        }
+    }
 }
 
 fn row(file: &Path, report: &Result<CheckReport, String>) -> String {
@@ -143,17 +149,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_belongs_to_the_first_file_that_has_it() {
+    fn a_version_belongs_to_one_file() {
         let one = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/sybil-1.0.wasm")).unwrap();
         // The same model with a custom section that nobody reads.
-        let other = [&one[..], &[0, 5, 4], b"note"].concat();
-        let limits = Limits::default();
-        let [first, mut copy, mut second] =
-            [&one, &one, &other].map(|bytes| assay_registry::check(bytes, &limits).unwrap());
-        add_taken(&mut copy, std::iter::once(&first));
-        assert!(copy.ok, "a copy is no second version: {copy}");
-        assert!(second.ok, "{second}");
-        add_taken(&mut second, std::iter::once(&first));
-        assert!(!second.ok && second.problems.last().is_some_and(|problem| problem.code == "version_taken"));
+        let larger = [&one[..], &[0, 5, 4], b"note"].concat();
+        let (cut, limits) = (&larger[..larger.len() - 1], Limits::default());
+        let mut reports =
+            [cut, &larger[..], &one[..], &one[..]].map(|bytes| assay_registry::check(bytes, &limits).unwrap()).to_vec();
+        assert!(!reports[0].ok && reports[1].ok);
+        name_the_second(reports.iter_mut().collect());
+        // The smallest file that is a model has it, and a copy is no second version.
+        assert_eq!(reports.iter().map(|report| report.ok).collect::<Vec<_>>(), [false, false, true, true]);
+        assert_eq!(reports[1].problems.last().map(|problem| problem.code), Some("version_taken"));
     }
 }

@@ -189,7 +189,7 @@ impl Guarded {
         }
     }
 
-    /// Makes every check of `url` that needs no request.
+    /// Makes every check of `url` that needs no request, but the one that would tell which hosts are allowed.
     ///
     /// # Errors
     /// [`Barred::Refused`].

@@ -128,7 +128,7 @@ impl Caller {
             Some(reservation).filter(|_| !is_free).into_iter().for_each(Reservation::commit);
             (done, is_free)
         };
-        let made = assay_tasks::spawn("paid change", made.in_current_span()).await;
+        let made = self.gate.access.spawn("paid change", made.in_current_span()).await;
         let (done, is_free) = made.map_err(|panic| ApiError::internal("paid_change", panic))?;
         self.settled(units, left, is_free);
         done.map(|(done, _)| done)

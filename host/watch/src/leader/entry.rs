@@ -56,7 +56,8 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time 
     let begun = record.created_at.min(now);
     let next = state.evaluated_at.filter(|at| *at <= now).map_or(begun, |at| at + every);
     match state.ended_at {
-        Some(ended) => ended_due(ended, now),
+        // Only to be forgotten.
+        Some(ended) => ended + TimeDelta::days(1),
         None if record.paused => record.until,
         None if state.generation != record.generation => begun,
         None => next.min(record.until),
@@ -67,15 +68,11 @@ pub(crate) fn due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time 
 fn digest_due(record: &WatchRecord, state: &StateRecord, now: Time) -> Time {
     let day = TimeDelta::days(1);
     match state.ended_at {
-        Some(ended) => ended_due(ended, now),
+        // Only to be forgotten.
+        Some(ended) => ended + day,
         None if record.paused => record.until,
         None => (state.evaluated_at.unwrap_or(record.created_at).min(now) + day).min(record.until),
     }
-}
-
-/// When a watch that has ended is due to be forgotten, if its events have expired by then: they are kept for days.
-fn ended_due(ended: Time, now: Time) -> Time {
-    ended + TimeDelta::days((now - ended).num_days().max(0) + 1)
 }
 
 #[cfg(test)]
@@ -134,15 +131,17 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_has_ended_is_due_once_a_day() {
-        let ended = Utc::now();
-        let state = StateRecord { ended_at: Some(ended), ..StateRecord::default() };
-        let hours = TimeDelta::hours;
-        for role in [Role::Single, Role::Group] {
-            let record = record(role, ended);
-            for (passed, next) in [(-3, 24), (0, 24), (23, 24), (24, 48), (30, 48), (24 * 30, 24 * 31)] {
-                assert_eq!(due(&record, &state, ended + hours(passed)), ended + hours(next), "{passed} h");
-            }
+    fn a_watch_that_has_ended_is_looked_at_once_a_day() {
+        let now = Utc::now();
+        for (role, hours) in [(Role::Single, 3), (Role::Group, 3), (Role::Single, 700), (Role::Group, 700)] {
+            let (record, day) = (record(role, now), TimeDelta::days(1));
+            let state = StateRecord { ended_at: Some(now - TimeDelta::hours(hours)), ..StateRecord::default() };
+            let mut entry = Entry::new(Watch::new(record, None), 0);
+            entry.watch.state = state.clone();
+            // One that is loaded may have to be forgotten by now.
+            assert_eq!(due(&entry.watch.record, &state, now), now - TimeDelta::hours(hours) + day);
+            entry.take(Evaluated::Stored { state, told: false });
+            assert!(entry.due >= now + day, "{} after {hours} h", entry.due);
         }
     }
 

@@ -113,6 +113,8 @@ impl Entry {
         }
         self.suspended = None;
         let now = Utc::now();
-        self.due = due(&self.watch.record, &self.watch.state, now).max(now);
+        // One that has ended is looked at until its events have expired, which takes days.
+        let least = if self.watch.state.ended_at.is_some() { now + TimeDelta::days(1) } else { now };
+        self.due = due(&self.watch.record, &self.watch.state, now).max(least);
     }
 }

@@ -80,5 +80,17 @@ fn events_that_expire_before_their_delivery_keep_back_no_later_one() {
             (page["events"].as_array().map(Vec::len), &page["last"], &page["more"]),
             (Some(1), &json!(4), &json!(false))
         );
+
+        // One that expires between its attempts ends the deliveries, until their owner resumes them.
+        receiver.answer([Manner::Status(500)]);
+        let test = async || api.post(&format!("{}/test", path(&created)), &json!({})).await.expect(202);
+        test().await;
+        assert_eq!(receiver.received(5).await[4].body["data"]["seq"], 5);
+        expire(5..=5);
+        seen(&api, &created, |watch| watch["delivery"]["state"] == "failing").await;
+        test().await;
+        let resumed = api.request(Method::PATCH, &path(&created)).json(&json!({ "paused": false }));
+        assay_tests::service::answer(resumed).await.ok();
+        assert_eq!(receiver.received(6).await[5].body["data"]["seq"], 6);
     });
 }
