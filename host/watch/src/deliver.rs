@@ -87,8 +87,8 @@ impl WatchesInner {
         let is_gone = found.as_ref().is_none_or(|event| event.seq > next) && delivery.replay.is_none();
         if is_gone && delivery.attempts > 0 && tried == Some(next) {
             let event = next;
-            tracing::warn!(watch = %id, event, "deliveries of a watch have stopped: an event expired before its receiver \
-                                                took it; its owner can resume them");
+            let why = "an event expired before its receiver took it";
+            tracing::warn!(watch = %id, why, event, "deliveries of a watch have stopped; its owner can resume them");
             return self.write(lease, &watch, Done::Expired).await.map(Delivered::Tried);
         }
         let Some(event) = found else { return Ok(Delivered::Idle) };
