@@ -259,7 +259,7 @@ impl Access {
         }
     }
 
-    /// Starts work that takes or refunds units, to its end.
+    /// Starts work that takes or refunds units. [`settle`](Self::settle) waits for it.
     pub fn spawn<T: Send + 'static>(
         &self,
         name: &'static str,

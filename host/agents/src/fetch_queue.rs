@@ -41,8 +41,8 @@ enum NextFetch {
     Skip(u64, Outside),
 }
 
-/// Fetches all of `wanted`, at most `at_once` at once, while `read` receives the outcomes. The fetches end with it, for
-/// it has the only receiver.
+/// Fetches all of `wanted`, at most `at_once` at once, while `read` receives the outcomes. The fetches end when `read`
+/// does, because it owns the receiver.
 pub(super) async fn fetch_all<F: Future>(
     documents: &Documents,
     wanted: Vec<(u64, Outside)>,

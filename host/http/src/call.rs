@@ -79,8 +79,8 @@ impl Bill {
         *entry = Some(Cost { units, left });
     }
 
-    /// Marks the request as ended by the server before its handler answered, so that it costs nothing but a change that
-    /// is made to its end.
+    /// Marks the request as ended by the server before its handler answered. It then costs nothing, except for a change
+    /// that is completed anyway.
     pub fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }

@@ -68,7 +68,7 @@ pub(super) struct Observed {
 struct ObservedScores {
     hours: BTreeMap<i64, Vec<ObservedScore>>,
     weeks: HashMap<(Digest, u64), WeekSample>,
-    /// How often they were changed, and the last of these changes that is stored.
+    /// Number of changes so far, and how many of them are stored.
     changes: u64,
     stored: u64,
 }

@@ -171,8 +171,8 @@ impl Spawner {
 
     /// Starts a task that runs until the server stops: `run` gets the token that is cancelled then. If it panics, which
     /// is logged and counted, it begins again after a pause, with a new clone of `state`. The pause grows while the
-    /// task keeps panicking soon after its start. If the server stops during a pause, it begins once more, to end in
-    /// order. If `run` returns, the task ends.
+    /// task keeps panicking soon after its start. If the server stops during a pause, the task begins once more, to
+    /// finish its work. If `run` returns, the task ends.
     pub fn keep<S, F>(
         &self,
         name: &'static str,
@@ -209,7 +209,7 @@ async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Result<
     outcome
 }
 
-/// Repeats `run` until it returns without a panic, or was started after `stop` was cancelled.
+/// Repeats `run` until it returns without a panic. After `stop` is cancelled, runs it once more at most.
 async fn kept<S, F>(
     name: &'static str,
     stop: CancellationToken,

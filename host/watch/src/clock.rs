@@ -51,8 +51,8 @@ impl Watches {
         Ok(ids.len())
     }
 
-    /// Returns `watch`, which its owner has just set. If it follows a script, waits until it was evaluated, and returns
-    /// it as it is then: nothing happens to it before.
+    /// Returns `watch`, which its owner has just created or changed. If it follows a script, waits for its first
+    /// evaluation and returns the watch as it is then.
     ///
     /// # Errors
     /// [`WatchError`].

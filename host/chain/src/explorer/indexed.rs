@@ -38,7 +38,7 @@ struct ExplorerLogsInner {
     client: Client,
     markets: Vec<Address>,
     latest: Mutex<Option<(Instant, Option<u64>)>>,
-    /// The comparison in progress. It goes on without its callers, who wait less long than it may take.
+    /// The comparison in progress. It may take longer than its callers wait, and then continues without them.
     comparing: SingleFlight<(), Option<u64>>,
 }
 

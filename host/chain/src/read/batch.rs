@@ -48,7 +48,7 @@ impl WalletBatch {
 
 impl BatchChain {
     /// The permit of the batch, and the block at which all its wallets are read. They count as one read: the first one
-    /// waits for its turn. The batch itself keeps no permit: it may outlive its reads, or wait for another one.
+    /// waits for its turn. The batch itself keeps no permit, because it may outlive its reads or wait for another read.
     pub(crate) async fn start(&self, chain: &Chain) -> (ReadPermit, Result<Block, Fault>) {
         let permit = self.permit(chain).await;
         (permit, self.head.get_or_init(|| chain.head()).await.clone())

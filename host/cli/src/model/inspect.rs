@@ -33,7 +33,7 @@ fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
     files(&config.models.shelf).unwrap_or_default().iter().filter_map(|file| examine(file, &limits).ok()).collect()
 }
 
-/// Adds the problem that one of `others` has the version with other bytes.
+/// Adds a problem to `report` if one of `others` has the same version with different bytes.
 fn add_taken<'a>(report: &mut CheckReport, mut others: impl Iterator<Item = &'a CheckReport>) {
     let Some(ModelInfo { kind, version, .. }) = report.model.clone() else { return };
     let same = |other: &ModelInfo| other.kind == kind && other.version == version;
@@ -88,7 +88,7 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let limits = config.models.limits();
     let mut reports: Vec<_> =
         files.iter().map(|file| (file, examine(file, &limits).map_err(|failure| failure.message))).collect();
-    name_the_second(reports.iter_mut().filter_map(|(_, report)| report.as_mut().ok()).collect());
+    mark_duplicates(reports.iter_mut().filter_map(|(_, report)| report.as_mut().ok()).collect());
     if json {
         let row = |(file, report): &(&PathBuf, Result<CheckReport, String>)| match report {
             Ok(report) => serde_json::json!({ "file": file, "report": report }),
@@ -111,8 +111,8 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
     )
 }
 
-/// Adds the problem of the second file of a version. A server without roles loads the smallest file first.
-fn name_the_second(mut reports: Vec<&mut CheckReport>) {
+/// Adds a problem to every file whose version an earlier one has. A server without roles loads the smallest file first.
+fn mark_duplicates(mut reports: Vec<&mut CheckReport>) {
     reports.sort_by_key(|report| report.bytes);
     let mut served = Vec::<CheckReport>::new();
     for report in reports {
@@ -157,7 +157,7 @@ mod tests {
         let mut reports =
             [cut, &larger[..], &one[..], &one[..]].map(|bytes| assay_registry::check(bytes, &limits).unwrap()).to_vec();
         assert!(!reports[0].ok && reports[1].ok);
-        name_the_second(reports.iter_mut().collect());
+        mark_duplicates(reports.iter_mut().collect());
         // The smallest file that is a model has it, and a copy is no second version.
         assert_eq!(reports.iter().map(|report| report.ok).collect::<Vec<_>>(), [false, false, true, true]);
         assert_eq!(reports[1].problems.last().map(|problem| problem.code), Some("version_taken"));

@@ -219,7 +219,7 @@ pub enum Command {
         /// Pack a trained model without predictions.csv and odd-predictions.csv next to it; its card says so
         #[arg(long)]
         unproven: bool,
-        /// Accept a trained model that gives wallets with a bad outcome the higher scores
+        /// Accept a trained model that gives higher scores to wallets with a bad outcome
         #[arg(long)]
         reversed: bool,
     },

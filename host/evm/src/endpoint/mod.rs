@@ -179,8 +179,8 @@ impl Endpoint {
     /// Sends `packet` when its turn by `rank` comes, and again if the endpoint refuses because of its rate. `patience`
     /// is the maximum time for all turns.
     ///
-    /// A task of its own does this. Requests wait for each other's turns and permits, and a caller may leave one
-    /// unpolled while it awaits the next: then neither would proceed.
+    /// Each request runs as a separate task. Requests wait for each other's turns and permits; if a caller left one
+    /// unpolled while awaiting another, neither would proceed.
     ///
     /// # Errors
     /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, unless it is about the rate.

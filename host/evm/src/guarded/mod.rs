@@ -189,7 +189,7 @@ impl Guarded {
         }
     }
 
-    /// Makes every check of `url` that needs no request, but the one that would tell which hosts are allowed.
+    /// Makes every check of `url` that needs no request, except the one that would reveal which hosts are allowed.
     ///
     /// # Errors
     /// [`Barred::Refused`].
@@ -274,8 +274,8 @@ impl Guarded {
         if address.is_none_or(addresses::is_public) { Ok(()) } else { Err(Barred::Refused("not a public address")) }
     }
 
-    /// Refuses the other ports of an allowed host, which may be private, as a name that has no public address: whoever
-    /// gives URLs does not learn which hosts are allowed.
+    /// Refuses the other ports of an allowed host, which may be private. The error is that of a name without a public
+    /// address, so that it does not reveal which hosts are allowed.
     fn check_host(&self, url: &Url) -> Result<(), Barred> {
         let allowed = &self.inner.allowed;
         let is_barred = !allowed.has(url) && url.host_str().is_some_and(|host| allowed.has_host(host));

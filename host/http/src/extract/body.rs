@@ -170,7 +170,7 @@ impl JsonObject {
         None
     }
 
-    /// Whether `field` is a string that is empty or has only white space.
+    /// Whether `field` is a string that is empty or only white space.
     pub fn is_blank(&mut self, field: &'static str) -> bool {
         matches!(self.field(field), Some(Value::String(text)) if text.trim().is_empty())
     }

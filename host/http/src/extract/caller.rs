@@ -109,8 +109,8 @@ impl Caller {
         done
     }
 
-    /// As [`pay_each`](Self::pay_each), for a change that finds out whether it is paid. It is made to its end even if
-    /// the client disconnects, so that nothing is paid and not made, or made and not paid.
+    /// As [`pay_each`](Self::pay_each), for a change that decides itself whether it costs anything. The change is
+    /// completed even if the client disconnects, so it is paid exactly if it was made.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
@@ -134,7 +134,7 @@ impl Caller {
         done.map(|(done, _)| done)
     }
 
-    /// Does `work` if the caller has the units of so many subjects, which stay its own.
+    /// Does `work` if the caller has enough units for `subjects`, and charges nothing.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
@@ -149,7 +149,7 @@ impl Caller {
         done
     }
 
-    /// The units of so many subjects, which a drop refunds.
+    /// Reserves the units for `subjects`. Dropping the reservation refunds them.
     async fn reserve(&self, subjects: usize) -> Result<(Reservation, u64), ApiError> {
         let units = self.gate.access.cost(self.price).saturating_mul(subjects as u64);
         let reserved = match self.prepaid.as_ref().and_then(|prepaid| prepaid.take(units)) {
@@ -175,7 +175,7 @@ impl Caller {
 }
 
 /// The units of work that has begun. A drop means that the client disconnected: the work was done for it, so the units
-/// are spent, unless the server itself ended the work, or stops and may have.
+/// are spent, unless the server ended the work itself, or is stopping and may have ended it.
 struct Begun {
     reservation: Option<Reservation>,
     bill: Bill,

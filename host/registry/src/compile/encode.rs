@@ -36,7 +36,7 @@ pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
     encode().map(Cow::Owned).map_err(|error| EncodeError::new(format!("{error:#}")))
 }
 
-/// Like [`to_component`], for a file that is written and not compiled: a component is validated, too.
+/// Like [`to_component`], but validates the result. For a file that is written without being compiled.
 ///
 /// # Errors
 /// [`EncodeError`] also if a component is cut off or damaged.

@@ -103,8 +103,8 @@ impl InputDrift {
         Ok(found.into_iter().map(drift).collect())
     }
 
-    /// Adds the inputs of the wallets that wait for it, to the end even if the caller leaves: they were taken from the
-    /// list, and are counted once a week.
+    /// Adds the inputs of the waiting wallets, even if the caller leaves: they are off the list by then, and would not
+    /// be counted again this week.
     async fn evaluate(&self) {
         let drift = self.clone();
         // A panic is reported where it happens.

@@ -26,7 +26,7 @@ type Pairs = BTreeMap<(Digest, Digest), PairRecord>;
 /// Hours since the epoch that are still open or not yet stored.
 pub(super) struct Hours {
     hours: BTreeMap<i64, Pairs>,
-    /// How often they were changed, and the last of these changes that is stored.
+    /// Number of changes so far, and how many of them are stored.
     changes: u64,
     stored: u64,
     /// Names this process's records. Another process, also after a restart, writes separate records.

@@ -98,8 +98,8 @@ impl HeldDatabase {
         Ok((current.opened, read(current.state.readable()?)))
     }
 
-    /// Lets `write` use the database, and stops writes if it failed or panicked: the store would stay silent without
-    /// its writer.
+    /// Lets `write` use the database, and stops writes if it failed or panicked. A panic must not end the thread that
+    /// writes.
     pub(super) fn write<R>(&self, write: impl FnOnce(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, outcome) = {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);

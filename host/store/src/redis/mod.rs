@@ -152,7 +152,7 @@ impl Redis {
         }
     }
 
-    /// Returns fewer than `most` records, and where to go on, among many that have expired.
+    /// Like [`page`](Self::page), but returns fewer records if many have expired, and the key to continue after.
     async fn part(&self, prefix: &str, after: Option<&str>, most: usize) -> Result<Page<Vec<u8>>, StoreError> {
         let (index, name) = ([self.inner.naming.index()], self.inner.naming.together(""));
         // No byte of UTF-8 is 0xff.

@@ -30,8 +30,8 @@ impl Entry {
         Self { watch, due, suspended: None, idle: false, epoch, receiver }
     }
 
-    /// The order of a sweep at `now`: those that are due the longest come first, and before them groups that end,
-    /// because their watches end after them.
+    /// The order of a sweep at `now`: groups that are about to end come first, because their watches end after them,
+    /// then the entries that have been due the longest.
     pub(super) fn order(&self, now: Time) -> (bool, Time) {
         let Watch { record, state, .. } = &self.watch;
         let ends = record.is_group() && record.until <= now && state.ended_at.is_none();

@@ -1,5 +1,5 @@
-//! The deliveries of the leader: for each owner one at a time to each receiver. A slow answer to one owner delays no
-//! other who has the same receiver.
+//! The deliveries of the leader, one at a time for each owner and receiver: a slow answer to one owner does not delay
+//! another one with the same receiver.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -9,7 +9,7 @@ use super::{Entry, Leader, entry::due};
 use crate::evaluate::Evaluated;
 use assay_store::StoreError;
 
-/// Time until a watch is looked at again that could not be evaluated now.
+/// Time until the next look at a watch that could not be evaluated.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
 /// A watch after its evaluation, which began in this epoch.
@@ -113,7 +113,7 @@ impl Entry {
         }
         self.suspended = None;
         let now = Utc::now();
-        // One that has ended is looked at until its events have expired, which takes days.
+        // An ended watch only waits for its events to expire, which takes days.
         let least = if self.watch.state.ended_at.is_some() { now + TimeDelta::days(1) } else { now };
         self.due = due(&self.watch.record, &self.watch.state, now).max(least);
     }

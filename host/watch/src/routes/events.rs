@@ -91,7 +91,7 @@ pub(crate) async fn events(
 ) -> Result<Response, ApiError> {
     let watch = state.watches.find(holder.owner(), id).await?;
     let seen = from.last_event.as_deref().and_then(|event| event_seq(watch.record.id, event));
-    // A number that no event has yet would hide the next ones: a store that was restored begins again before it.
+    // A number above the last event would hide the events up to it. After a restore, clients may have such a number.
     let after = seen.or(from.after).unwrap_or_default().min(watch.state.next.saturating_sub(1));
     if from.is_stream {
         return stream::follow(&state, watch.record, after);

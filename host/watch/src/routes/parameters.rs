@@ -189,7 +189,7 @@ pub(crate) fn terms(time: TimeDelta) -> usize {
     usize::try_from((seconds + TERM.num_seconds() - 1) / TERM.num_seconds()).unwrap_or(usize::MAX)
 }
 
-/// Makes `change` for the price of so many terms. A refusal costs nothing.
+/// Makes `change` and charges the price of `terms` terms. A change that is refused costs nothing.
 ///
 /// # Errors
 /// 429 if too few units are left.

@@ -104,7 +104,7 @@ fn under_load_each_wallet_has_the_version_of_the_rule_over_changes_and_kills() {
         for (step, (seven, eight)) in steps.into_iter().enumerate() {
             settled(2 * step).await;
             epoch.store(2 * step + 1, SeqCst);
-            // One host after the other is killed, and either makes the change.
+            // Each host is killed in turn; either may make the change.
             if step % 3 == 1 {
                 let service = services.remove(0);
                 let started = Service::start_in(service.kill(), &configs[0], &[]);
