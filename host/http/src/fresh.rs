@@ -1,5 +1,5 @@
 //! The cache headers of a response: `Age`, `Cache-Control` and a strong `ETag`, and 304 for a client that has the same
-//! bytes.
+//! bytes; and the `If-Match` of a change.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use axum::{
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::ApiError;
+use crate::{ApiError, extract::in_header, parameters};
 use assay_domain::Freshness;
 
 /// The tags of `If-None-Match`: the responses that the client has.
@@ -35,8 +35,7 @@ impl Known {
     /// # Errors
     /// 500 when the body cannot be serialised.
     pub fn answer(&self, fresh: Freshness, body: &impl Serialize) -> Result<Response, ApiError> {
-        let bytes = serde_json::to_vec(body).map_err(|error| ApiError::internal("serialize", error))?;
-        let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+        let (bytes, tag) = tagged_json(body)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::AGE, fresh.age(chrono::Utc::now()).as_secs().into());
         // `private`, because one key paid for the response.
@@ -52,10 +51,56 @@ impl Known {
 
     /// Whether the client has the response with this tag.
     pub fn has(&self, tag: &str) -> bool {
-        let tags =
-            self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
-        tags.into_iter().any(|known| known == "*" || known.trim_start_matches("W/") == tag)
+        tags(&self.0).any(|known| known == "*" || known.trim_start_matches("W/") == tag)
     }
+}
+
+/// The tags of `If-Match`: the states in which the client wants a resource changed. Without the header, any state.
+#[derive(Debug, Clone, Default)]
+pub struct Expected(Vec<HeaderValue>);
+
+parameters!(Expected: in_header("If-Match", "The `ETag` of the state to change; any other state is 412"));
+
+impl<S: Sync> FromRequestParts<S> for Expected {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.headers.get_all(header::IF_MATCH).iter().cloned().collect()))
+    }
+}
+
+impl Expected {
+    /// Whether the client wants any state changed.
+    pub fn is_any(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the client wants the state changed that `body` shows. A weak tag matches none.
+    pub fn allows(&self, body: &impl Serialize) -> bool {
+        let is_tagged = |wanted: &str| tagged_json(body).is_ok_and(|(_, tag)| tag == wanted);
+        self.is_any() || tags(&self.0).any(|wanted| wanted == "*" || is_tagged(wanted))
+    }
+}
+
+/// A response with the state of a resource, and its `ETag` for [`Expected`].
+///
+/// # Errors
+/// 500 when the body cannot be serialised.
+pub fn tagged(body: &impl Serialize) -> Result<Response, ApiError> {
+    let (bytes, tag) = tagged_json(body)?;
+    let json = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, json), (header::ETAG, text(tag))], bytes).into_response())
+}
+
+/// `body` as JSON, with its strong tag.
+fn tagged_json(body: &impl Serialize) -> Result<(Vec<u8>, String), ApiError> {
+    let bytes = serde_json::to_vec(body).map_err(|error| ApiError::internal("serialize", error))?;
+    let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+    Ok((bytes, tag))
+}
+
+fn tags(values: &[HeaderValue]) -> impl Iterator<Item = &str> {
+    values.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim)
 }
 
 /// A response that must not be stored.
@@ -84,6 +129,21 @@ mod tests {
         for no in [&[][..], &["a"], &["\"b\""], &[""]] {
             assert!(!known(no).has("\"a\""), "{no:?}");
         }
+    }
+
+    #[test]
+    fn a_change_is_allowed_in_the_state_that_the_client_has_seen() {
+        let expected =
+            |values: &[&str]| Expected(values.iter().map(|value| HeaderValue::from_str(value).unwrap()).collect());
+        let tag = tagged(&[1, 2]).unwrap().headers()[header::ETAG].to_str().unwrap().to_owned();
+        let (tag, list, weak) = (tag.as_str(), format!("\"b\", {tag}"), format!("W/{tag}"));
+        for yes in [vec![], vec!["*"], vec![tag], vec![list.as_str()], vec!["\"b\"", tag]] {
+            assert!(expected(&yes).allows(&[1, 2]), "{yes:?}");
+        }
+        for no in [vec!["\"b\""], vec![""], vec![weak.as_str()]] {
+            assert!(!expected(&no).allows(&[1, 2]), "{no:?}");
+        }
+        assert!(!expected(&[tag]).allows(&[1, 3]));
     }
 
     #[test]

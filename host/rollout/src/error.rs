@@ -76,6 +76,7 @@ impl From<MoveError> for ApiError {
             MoveError::Role(error) => refused_version(&error),
             MoveError::Store(error) => Self::store(error),
             MoveError::Contested => Self::worded(StatusCode::CONFLICT, "contested", error),
+            MoveError::SplitChanged => Self::worded(StatusCode::PRECONDITION_FAILED, "changed_meanwhile", error),
             MoveError::Guarded { .. } | MoveError::SplitGuarded(_) => {
                 Self::worded(StatusCode::CONFLICT, "guarded", error)
             }

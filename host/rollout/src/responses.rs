@@ -24,6 +24,14 @@ pub enum NoModel {
     Conflict(DetailBody),
 }
 
+/// A change of a split that the client has read.
+#[derive(IntoResponses)]
+pub enum ChangedMeanwhile {
+    /// The split has changed since, according to `If-Match`; the message says what to do
+    #[response(status = 412)]
+    Changed(DetailBody),
+}
+
 /// The path of a model's bytes.
 #[derive(IntoResponses)]
 pub enum NoComponent {

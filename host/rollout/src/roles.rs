@@ -21,6 +21,11 @@ pub enum MoveError {
     Store(#[from] StoreError),
     #[error("another host changed a role or removed a version at the same time; read the roles and try again")]
     Contested,
+    #[error(
+        "the split has changed since it was read, so nothing was changed; read it again, and send its new `ETag` as \
+         `If-Match`"
+    )]
+    SplitChanged,
     #[error("{0}")]
     Split(&'static str),
     #[error("the split was not changed: {}. Give `force` and a `why` to change it anyway", .0.join("; "))]

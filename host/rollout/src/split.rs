@@ -12,7 +12,9 @@ use super::{
     records::AuditRecord,
     roles::RoleChange,
 };
+use crate::bodies::SplitBody;
 use assay_domain::{ModelKind, ModelVersion};
+use assay_http::fresh::Expected;
 use assay_registry::{KeyPin, NewShare, Ramp, RoleError, SLOTS, Split, SplitShare};
 use assay_store::Batch;
 use assay_tasks::Spawner;
@@ -65,13 +67,25 @@ pub(crate) fn percent(slots: u16) -> f64 {
 }
 
 impl Rollout {
-    /// Replaces the split of a kind.
+    /// Replaces the split of a kind if its state is `expected`, and returns the new one.
     ///
     /// # Errors
     /// [`MoveError`]; the split is then unchanged.
-    pub async fn set_split(&self, kind: ModelKind, wanted: WantedSplit, with: RoleMove) -> Result<(), MoveError> {
+    pub async fn set_split(
+        &self,
+        kind: ModelKind,
+        wanted: WantedSplit,
+        expected: &Expected,
+        with: RoleMove,
+    ) -> Result<SplitBody, MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;
+        if !expected.is_any() {
+            self.adopt(&mut recorded).await?;
+        }
+        if !expected.allows(&SplitBody::of(kind, registry)) {
+            return Err(MoveError::SplitChanged);
+        }
         let before = registry.roles().of(kind).split;
         let seed = u64::from_be_bytes(*uuid::Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 8]));
         let mut split = before.with_shares(&wanted.shares, seed).map_err(MoveError::Split)?;
@@ -88,7 +102,13 @@ impl Rollout {
             }
         }
         let change = RoleChange { step, roles, again: &[], cause: "operator", detail: Some(words(&split)) };
-        self.change(change, &mut recorded).await
+        match self.change(change, &mut recorded).await {
+            // Another host has stored its change since the roles were read.
+            Err(MoveError::Contested) if !expected.allows(&SplitBody::of(kind, registry)) => {
+                Err(MoveError::SplitChanged)
+            }
+            changed => changed.map(|()| SplitBody::of(kind, registry)),
+        }
     }
 
     fn step(&self, action: &str, kind: ModelKind, before: &Split, after: &Split, with: RoleMove) -> AuditRecord {

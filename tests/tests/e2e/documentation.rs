@@ -114,11 +114,12 @@ fn add_sources(folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
 }
 
 /// The names of the statuses in the source, with their numbers.
-const STATUSES: [(&str, &str); 11] = [
+const STATUSES: [(&str, &str); 12] = [
     ("BAD_REQUEST", "400"),
     ("FORBIDDEN", "403"),
     ("NOT_FOUND", "404"),
     ("CONFLICT", "409"),
+    ("PRECONDITION_FAILED", "412"),
     ("PAYLOAD_TOO_LARGE", "413"),
     ("UNPROCESSABLE_ENTITY", "422"),
     ("TOO_MANY_REQUESTS", "429"),

@@ -255,6 +255,44 @@ fn a_split_that_breaks_a_rule_is_refused_with_the_rule() {
     });
 }
 
+/// Replaces the split if it still has one of these tags.
+async fn put_if(api: &Caller, tags: &str, body: &Value) -> Answer {
+    answer(api.request(Method::PUT, SPLIT).header("if-match", tags).json(body)).await
+}
+
+fn tag(split: &Answer) -> String {
+    split.headers["etag"].to_str().expect("text").to_owned()
+}
+
+#[test]
+fn of_two_changes_of_the_same_split_the_second_is_refused() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        add_models(&api).await;
+        let [seven, eight] = ["7.0", "8.0"].map(|version| json!({ "shares": [share(version, 10.0)] }));
+        let read = tag(&api.get(SPLIT).await);
+        let set = put_if(&api, &read, &seven).await;
+        assert_eq!(set.ok()["shares"][0]["version"], "7.0");
+        let refused = put_if(&api, &read, &eight).await.expect(412);
+        assert_eq!(refused["code"], "changed_meanwhile", "{refused}");
+        let now = api.get(SPLIT).await;
+        assert_eq!((now.ok(), tag(&now)), (set.ok(), tag(&set)));
+        put_if(&api, &format!("W/{}", tag(&now)), &eight).await.expect(412);
+        put_if(&api, &format!("\"other\", {}", tag(&now)), &eight).await.ok();
+        put_if(&api, "*", &seven).await.ok();
+        api.put(SPLIT, &eight).await.ok();
+        // Another champion answers the rest of the wallets.
+        let read = tag(&api.get(SPLIT).await);
+        let champion = json!({ "version": "7.0", "force": true, "why": "test" });
+        api.put("/api/v2/admin/models/credit/champion", &champion).await.ok();
+        put_if(&api, &read, &json!({})).await.expect(412);
+        let done = ("dev".to_owned(), "split".to_owned(), "done".to_owned());
+        assert_eq!(steps(&api).await, vec![done; 4]);
+    });
+}
+
 #[test]
 fn the_command_shows_replaces_and_ends_the_split() {
     run(async {

@@ -3,7 +3,7 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, HeaderValue, Response as Answer, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Response as Answer, StatusCode, header},
     middleware::Next,
     response::Response,
 };
@@ -33,7 +33,8 @@ impl Predicate for Texts {
 
 /// Gives each encoding its own tag. Handlers know the tags of uncompressed bodies only.
 pub(super) async fn tag(mut request: Request, next: Next) -> Response {
-    let given = take_encodings(request.headers_mut());
+    let given = take_encodings(request.headers_mut(), header::IF_NONE_MATCH);
+    take_encodings(request.headers_mut(), header::IF_MATCH);
     let mut response = next.run(request).await;
     let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
@@ -52,14 +53,10 @@ pub(super) async fn tag(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Makes the tags of `If-None-Match` those of uncompressed bodies; returns the tags as they were given.
-fn take_encodings(headers: &mut HeaderMap) -> Vec<String> {
-    let lines: Vec<String> = headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|line| line.to_str().ok())
-        .map(str::to_owned)
-        .collect();
+/// Makes the tags of the header `name` those of uncompressed bodies; returns the tags of compressed ones.
+fn take_encodings(headers: &mut HeaderMap, name: HeaderName) -> Vec<String> {
+    let lines: Vec<String> =
+        headers.get_all(&name).iter().filter_map(|line| line.to_str().ok()).map(str::to_owned).collect();
     let given: Vec<String> = lines
         .iter()
         .flat_map(|line| line.split(','))
@@ -69,7 +66,7 @@ fn take_encodings(headers: &mut HeaderMap) -> Vec<String> {
     if !given.is_empty()
         && let Ok(plain) = HeaderValue::try_from(lines.join(", ").replace(GZIPPED, "\""))
     {
-        headers.insert(header::IF_NONE_MATCH, plain);
+        headers.insert(name, plain);
     }
     given
 }
@@ -82,12 +79,13 @@ mod tests {
         Router,
         body::{Body, to_bytes},
         middleware::from_fn,
+        response::IntoResponse as _,
         routing::get,
     };
     use tower::{ServiceBuilder, ServiceExt as _};
 
     use super::*;
-    use crate::fresh::Known;
+    use crate::fresh::{Expected, Known, tagged};
     use assay_domain::Freshness;
 
     const LONG: usize = 2_000;
@@ -104,8 +102,13 @@ mod tests {
             let parts = futures::stream::iter([Ok::<_, std::io::Error>("x".repeat(LONG))]);
             ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(parts))
         };
+        let changed = |expected: Expected| async move {
+            let list = "x".repeat(LONG);
+            if expected.allows(&list) { tagged(&list).into_response() } else { StatusCode::IM_A_TEAPOT.into_response() }
+        };
         let router = Router::new()
             .route("/list", get(list))
+            .route("/changed", get(changed))
             .route("/short", get(move || text(FROM as usize, "application/json")))
             .route("/long", get(move || text(LONG, "text/css")))
             .route("/bytes", get(move || text(LONG, "application/vnd.apache.parquet")))
@@ -163,5 +166,12 @@ mod tests {
         }
         let (changed, _) = ask("/list", &[("if-none-match", "\"other-gzip\"")]).await;
         assert_eq!((changed.status(), tag(&changed)), (StatusCode::OK, plain));
+        // Of a change, too.
+        let (compressed, _) = ask("/changed", &[GZIP]).await;
+        let given = tag(&compressed);
+        assert!(given.ends_with(GZIPPED), "{given}");
+        for (given, status) in [(given, StatusCode::OK), ("\"other-gzip\"".to_owned(), StatusCode::IM_A_TEAPOT)] {
+            assert_eq!(ask("/changed", &[("if-match", given.as_str())]).await.0.status(), status, "{given}");
+        }
     }
 }

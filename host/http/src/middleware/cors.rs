@@ -23,8 +23,8 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 /// The headers of requests that the server reads.
 const ACCEPTED: HeaderValue = HeaderValue::from_static(
-    "authorization, content-type, idempotency-key, x-payment, payment-signature, if-none-match, x-request-id, \
-     assay-model-version, last-event-id, traceparent, tracestate",
+    "authorization, content-type, idempotency-key, x-payment, payment-signature, if-match, if-none-match, \
+     x-request-id, assay-model-version, last-event-id, traceparent, tracestate",
 );
 /// How long a browser keeps the answer to a preflight, in seconds; no browser keeps one for longer.
 const KEPT: HeaderValue = HeaderValue::from_static("7200");

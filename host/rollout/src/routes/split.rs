@@ -1,6 +1,6 @@
 //! `/api/v2/admin/models/{kind}/split`: which versions answer some wallets or keys in place of the champion.
 
-use axum::{Json, extract::State};
+use axum::{extract::State, response::Response};
 use chrono::Utc;
 use serde::Deserialize;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use assay_domain::{ModelKind, ModelVersion, Time};
 use assay_http::{
     ApiError,
     extract::{Caller, JsonObject, KindPath},
+    fresh::{Expected, tagged},
 };
 use assay_registry::{KeyPin, NewShare, Ramp, SLOTS};
 
@@ -125,16 +126,16 @@ fn split_kind(kind: ModelKind) -> Result<ModelKind, ApiError> {
     get, path = "/api/v2/admin/models/{kind}/split", tag = "admin", operation_id = "get_split",
     params(KindPath),
     responses(
-        (status = 200, description = "The current split", body = SplitBody),
+        (
+            status = 200, description = "The current split", body = SplitBody,
+            headers(("ETag" = String, description = "Names this state of the split, for `If-Match`")),
+        ),
         responses::NoKind, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
 )]
-pub(crate) async fn get(
-    State(state): State<RolloutRoutes>,
-    KindPath(kind): KindPath,
-) -> Result<Json<SplitBody>, ApiError> {
-    Ok(Json(SplitBody::of(split_kind(kind)?, state.rollout.registry())))
+pub(crate) async fn get(State(state): State<RolloutRoutes>, KindPath(kind): KindPath) -> Result<Response, ApiError> {
+    tagged(&SplitBody::of(split_kind(kind)?, state.rollout.registry()))
 }
 
 /// Replaces the split of the credit models.
@@ -149,13 +150,19 @@ pub(crate) async fn get(
 /// The shadow measures versions with a share. One that exceeds a bound of `[promotion]`, goes out of service or is not
 /// on the shelf is taken out once, with the reason in `stopped` and in the audit log. 409 if a version exceeds one
 /// already, unless `force` is given with a `why`.
+///
+/// With `If-Match`, the split is replaced only if that is still its `ETag`; otherwise the answer is 412
+/// `changed_meanwhile`, and nothing changes.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/split", tag = "admin", operation_id = "set_split",
-    params(KindPath),
+    params(KindPath, Expected),
     request_body = NewSplit,
     responses(
-        (status = 200, description = "The current split", body = SplitBody),
-        responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
+        (
+            status = 200, description = "The current split", body = SplitBody,
+            headers(("ETag" = String, description = "Names this state of the split, for `If-Match`")),
+        ),
+        responses::NoModel, responses::ChangedMeanwhile, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -163,8 +170,9 @@ pub(crate) async fn put(
     caller: Caller,
     State(state): State<RolloutRoutes>,
     KindPath(kind): KindPath,
+    expected: Expected,
     mut body: JsonObject,
-) -> Result<Json<SplitBody>, ApiError> {
+) -> Result<Response, ApiError> {
     let kind = split_kind(kind)?;
     let (why, force) = (why(&mut body), body.flag("force"));
     if force && why.is_none() {
@@ -189,6 +197,6 @@ pub(crate) async fn put(
     body.finish()?;
     let pins = pins.into_iter().map(|NewPinBody { key, version, until }| KeyPin { key, version, until }).collect();
     let (rollout, with) = (state.rollout.clone(), RoleMove { why, force, ..by(&caller) });
-    to_its_end(async move { rollout.set_split(kind, WantedSplit { shares, pins, choosers }, with).await }).await??;
-    Ok(Json(SplitBody::of(kind, state.rollout.registry())))
+    let wanted = WantedSplit { shares, pins, choosers };
+    tagged(&to_its_end(async move { rollout.set_split(kind, wanted, &expected, with).await }).await??)
 }

@@ -35,6 +35,38 @@ fn hosts_of_a_fleet_split_alike() {
     });
 }
 
+#[test]
+fn of_two_changes_at_once_on_two_hosts_one_is_refused() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let shelves = [shelf_copy(), shelf_copy()];
+        let mut hosts = Vec::new();
+        for shelf in &shelves {
+            let config = configured(shelf.path(), "").await;
+            let config = redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:");
+            hosts.push(Service::start(&config));
+        }
+        let (one, two) = (hosts[0].keyed(), hosts[1].keyed());
+        add_models(&one).await;
+        let lists =
+            |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
+        two.until("/api/v2/models", lists).await;
+        for percent in [10.0, 20.0, 30.0] {
+            let read = one.get(SPLIT).await;
+            two.until(SPLIT, |split| tag(split) == tag(&read)).await;
+            let set = async |api: &Caller, version: &str| {
+                put_if(api, &tag(&read), &json!({ "shares": [share(version, percent)] })).await
+            };
+            let (first, second) = tokio::join!(set(&one, "7.0"), set(&two, "8.0"));
+            let (done, refused) = if first.status == 200 { (first, second) } else { (second, first) };
+            assert_eq!(refused.expect(412)["code"], "changed_meanwhile", "{}", done.text);
+            for host in [&one, &two] {
+                host.until(SPLIT, |split| split.ok() == done.ok()).await;
+            }
+        }
+    });
+}
+
 /// Answers about each wallet, by the epoch of the split in which they began and ended.
 type Seen = BTreeMap<(usize, &'static str), BTreeSet<String>>;
 
