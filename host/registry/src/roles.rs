@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Split;
-use assay_domain::{Digest, ModelKind, ModelVersion};
+use assay_domain::{Digest, ModelKind, ModelVersion, Time};
 
 /// The digest of each version that has a role, as stored. Such a version is not loaded with other bytes.
 pub type Released = BTreeMap<(ModelKind, ModelVersion), Digest>;
@@ -28,12 +28,28 @@ pub struct KindRoles {
     /// Versions that answer some wallets or keys in place of the champion.
     #[serde(default)]
     pub split: Split,
+    /// When an operator last made each version champion or challenger. A new time returns a version to service.
+    #[serde(default)]
+    pub assigned: BTreeMap<ModelVersion, Time>,
 }
 
 impl KindRoles {
     /// The versions that answer requests: the champion and those of the split. One may be named twice.
     pub fn answering(&self) -> impl Iterator<Item = &ModelVersion> {
         self.champion.iter().chain(self.split.versions())
+    }
+
+    /// Notes that an operator made these versions champion or challengers at `now`.
+    pub fn note_assigned(&mut self, versions: &[ModelVersion], now: Time) {
+        let Self { champion, challengers, assigned, .. } = self;
+        assigned.extend(versions.iter().map(|version| (version.clone(), now)));
+        assigned.retain(|version, _| champion.as_ref() == Some(version) || challengers.contains(version));
+    }
+
+    /// The versions that an operator made champion or challenger since the roles were `before`.
+    pub fn assigned_since(&self, before: &Self) -> Vec<ModelVersion> {
+        let new = self.assigned.iter().filter(|(version, at)| before.assigned.get(*version) != Some(*at));
+        new.map(|(version, _)| version.clone()).collect()
     }
 }
 
@@ -110,6 +126,7 @@ impl Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_domain::time_from_unix;
 
     const KIND: ModelKind = ModelKind::Credit;
 
@@ -138,10 +155,30 @@ mod tests {
     }
 
     #[test]
+    fn a_version_is_assigned_again_when_it_returns_to_a_role_or_is_given_the_same_once_more() {
+        let mut roles = KindRoles { challengers: vec![v(1), v(2)], ..KindRoles::default() };
+        roles.note_assigned(&[v(1), v(2)], time_from_unix(1));
+        let before = roles.clone();
+        assert_eq!(before.assigned_since(&KindRoles::default()), [v(1), v(2)]);
+        assert!(roles.assigned_since(&before).is_empty());
+        roles.note_assigned(&[v(2)], time_from_unix(2));
+        assert_eq!(roles.assigned_since(&before), [v(2)]);
+        roles.challengers.clear();
+        roles.note_assigned(&[], time_from_unix(3));
+        assert!(roles.assigned.is_empty(), "a version without a role is forgotten");
+        roles.champion = Some(v(1));
+        roles.note_assigned(&[v(1)], time_from_unix(4));
+        assert_eq!(roles.assigned_since(&before), [v(1)]);
+    }
+
+    #[test]
     fn roles_are_equal_after_a_round_trip_through_json() {
         let mut roles = Roles::default();
         roles.promote(KIND, &v(1));
         roles.set_challengers(ModelKind::Sandbox, &[v(2)]);
+        let mut sandbox = roles.of(ModelKind::Sandbox);
+        sandbox.note_assigned(&[v(2)], time_from_unix(1));
+        roles.set(ModelKind::Sandbox, sandbox);
         let text = serde_json::to_string(&roles).unwrap();
         assert_eq!(serde_json::from_str::<Roles>(&text).unwrap(), roles, "{text}");
     }

@@ -28,11 +28,11 @@ impl RecordedRoles {
             let found = store.read(&records::roles(kind)).await?;
             if let Some(record) = found.value {
                 recorded.released.extend(released(kind, &record));
-                let RolesRecord { champion, previous, challengers, split, .. } = record;
+                let RolesRecord { champion, previous, challengers, split, assigned, .. } = record;
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = champion.map(|pin| pin.version);
                 let (previous, challengers) = (versions(previous), versions(challengers));
-                let roles = KindRoles { champion, previous, challengers, split };
+                let roles = KindRoles { champion, previous, challengers, split, assigned };
                 recorded.roles.set(kind, roles);
             }
             recorded.revisions.insert(kind, found.revision);
@@ -61,6 +61,7 @@ impl RecordedRoles {
                 challengers: self.pins(registry, kind, &now.challengers),
                 split: now.split.clone(),
                 split_models: self.pins(registry, kind, now.split.versions().collect::<BTreeSet<_>>()),
+                assigned: now.assigned.clone(),
             };
             let named: Released = released(kind, &record).collect();
             let stored = self.released.iter().filter(|((of, _), _)| *of == kind);
@@ -103,7 +104,8 @@ impl RecordedRoles {
 }
 
 impl Rollout {
-    /// Reads the stored roles again, and puts in force what another host has changed.
+    /// Reads the stored roles again, and puts in force what another host has changed. A version to which an operator
+    /// has given a role there returns to service here, too.
     pub(super) async fn adopt(&self, recorded: &mut RecordedRoles) -> Result<(), StoreError> {
         let found = RecordedRoles::read(&self.inner.store).await?;
         let is_changed = found.roles != recorded.roles;
@@ -114,7 +116,9 @@ impl Rollout {
             for kind in ModelKind::ALL.into_iter().filter(|kind| recorded.roles.of(*kind) != current.of(*kind)) {
                 let roles = recorded.roles.of(kind);
                 let champion = roles.champion.clone().filter(|version| current.champion(kind) != Some(version));
-                registry.assign(kind, roles, champion.as_slice(), "restore");
+                let mut again = roles.assigned_since(&current.of(kind));
+                again.extend(champion);
+                registry.assign(kind, roles, &again, "restore");
             }
         }
         Ok(())
@@ -131,7 +135,7 @@ impl Rollout {
 
 /// The versions of a record, each with its digest.
 fn released(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((ModelKind, ModelVersion), Digest)> {
-    let RolesRecord { champion, previous, challengers, split_models, split: _ } = record;
+    let RolesRecord { champion, previous, challengers, split_models, split: _, assigned: _ } = record;
     let all = champion.iter().chain(previous).chain(challengers).chain(split_models);
     all.map(move |pin| ((kind, pin.version.clone()), pin.digest))
 }
@@ -175,6 +179,7 @@ mod tests {
             challengers: vec![pin("1.3", 3)],
             split: Split { pins: vec![lender], ..Split::default() },
             split_models: vec![pin("1.4", 4)],
+            assigned: BTreeMap::from([(champion.version.clone(), until)]),
         };
         store.commit(Batch::new().put(&records::roles(kind), &stored).unwrap()).await.unwrap();
 

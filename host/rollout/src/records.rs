@@ -7,6 +7,8 @@ mod served;
 mod shadow;
 mod wallets;
 
+use std::collections::BTreeMap;
+
 use assay_domain::{Address, Digest, ModelKind, ModelPin, ModelRef, ModelVersion, Score, Standing, Time};
 use assay_registry::Split;
 use assay_store::{Family, Key};
@@ -107,6 +109,9 @@ pub struct RolesRecord {
     /// The versions of `split` with their digests; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub split_models: Vec<ModelPin>,
+    /// When an operator last made each version champion or challenger, which returns it to service on every host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub assigned: BTreeMap<ModelVersion, Time>,
 }
 
 /// A component that was uploaded to a fleet, or removed from it.

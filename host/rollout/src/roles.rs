@@ -41,7 +41,7 @@ pub enum MoveError {
 pub(super) struct RoleChange<'a> {
     pub step: AuditRecord,
     pub roles: KindRoles,
-    /// Versions that return to service if they were out of it.
+    /// Versions that return to service if they were out of it, on every host.
     pub again: &'a [ModelVersion],
     pub cause: &'static str,
     /// For the audit log.
@@ -134,8 +134,9 @@ impl Rollout {
         batch: Batch,
         recorded: &mut RecordedRoles,
     ) -> Result<bool, StoreError> {
-        let RoleChange { step, roles, again, cause, detail: _ } = change;
+        let RoleChange { step, mut roles, again, cause, detail: _ } = change;
         let (kind, registry) = (step.kind, &self.inner.registry);
+        roles.note_assigned(again, step.at);
         let batch = self.if_on_shelves(batch, kind, &recorded.roles.of(kind), &roles).await?;
         let mut all = recorded.roles.clone();
         all.set(kind, roles.clone());

@@ -15,6 +15,7 @@ use std::{
 };
 
 use assay_tests::{
+    hostile::{Credit, IN_PRODUCTION, act},
     redis::{self, DURABLE, Redis},
     service::{Answer, Caller, Service, binary, counting_together, plugins, sandbox_config, shelf_copy},
 };
@@ -22,7 +23,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{agents, configured, devnet, run};
+use super::{agents, configured, devnet, run, shadow::ALWAYS};
 
 const PREFIX: &str = "fleet:";
 const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -132,6 +133,41 @@ fn a_version_that_another_host_has_just_promoted_is_not_removed() {
         assert_eq!(a.delete("/api/v2/admin/models/credit/1.1").await.status, 204);
         let refused = b.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.1" })).await;
         assert!([404, 409].contains(&refused.status.as_u16()), "{}", refused.text);
+    });
+}
+
+#[test]
+fn a_version_that_failed_on_one_host_returns_there_when_another_host_makes_it_a_challenger_again() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let shelves = [shelf_copy(), shelf_copy()];
+        let mut hosts = Vec::new();
+        for shelf in &shelves {
+            hosts.push(Service::start(&on(server.port, &configured(shelf.path(), ALWAYS).await)));
+        }
+        let (a, b) = (hosts[0].keyed(), hosts[1].keyed());
+        let trapping = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        a.post_bytes("/api/v2/admin/models", trapping).await.expect(201);
+        let challenge = async |api: &Caller| {
+            api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["6.1"] })).await.ok();
+        };
+        let is = |answer: &Answer, field: &str, value: &str| {
+            let body = answer.ok();
+            let of_it = body["models"].as_array().unwrap().iter().find(|model| model["version"] == "6.1");
+            of_it.is_some_and(|model| model[field] == value)
+        };
+        challenge(&a).await;
+        until(&b, "/api/v2/models", |answer| is(answer, "role", "challenger")).await;
+        // Only this host scores, so the version fails only here.
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
+        let listed = async || {
+            a.get(&path).await.ok();
+            a.get("/api/v2/models").await
+        };
+        assay_tests::until::until(listed, |answer| is(answer, "state", "benched")).await;
+        assert!(is(&b.get("/api/v2/models").await, "state", "ready"));
+        challenge(&b).await;
+        until(&a, "/api/v2/models", |answer| is(answer, "state", "ready")).await;
     });
 }
 
