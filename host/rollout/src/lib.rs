@@ -39,7 +39,6 @@ use tokio::sync::Mutex;
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
 use assay_tasks::Spawner;
-use recorded::RecordedRoles;
 
 pub use audit::{AuditEntry, RoleMove};
 pub use drift::{Against, Drift, DriftWeek, InputDrift, InputShift, ModelDrift};
@@ -48,7 +47,7 @@ pub use fleet::StageError;
 pub use observed::{Observation, Observations, WEEK};
 pub use promotion::{Bound, Review};
 pub use provenance::{Inputs, RecordSlot, ReplayError, Replayed, ScoreId, replay, served};
-pub use recorded::stored_roles;
+pub use recorded::RecordedRoles;
 pub use roles::MoveError;
 pub use routes::{RolloutRoutes, operations, routes};
 pub use scored::{Basis, Scored};
@@ -76,26 +75,24 @@ struct RolloutState {
 }
 
 impl Rollout {
-    /// Reads the stored roles, and closes the steps of the audit log that a crash left open.
+    /// Continues with the roles with which `registry` was opened, or what another host has made of them since, and
+    /// closes the steps of the audit log that a crash left open.
     ///
     /// # Errors
     /// The store's failure.
     pub async fn open(
         registry: Arc<Registry>,
         store: Store,
+        opened: RecordedRoles,
         settings: &config::Scoring,
         promotion: &config::Promotion,
     ) -> Result<Self, StoreError> {
-        let recorded = RecordedRoles::read(&store).await?;
-        // Another host may have changed them since the registry was opened.
-        recorded.release(&registry);
-        audit::complete(&store, &registry, &recorded.roles).await?;
         let provenance = provenance::Provenance::open(&store, settings).await?;
         let (promotion, shadow_lifetime) = (promotion.clone(), settings.shadow_ttl);
         let observed = Arc::new(observed::Observed::new(settings.outcome_ttl));
         let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
-        let recorded = Mutex::new(recorded);
+        let recorded = Mutex::new(opened);
         let (recent, inputs) = (Arc::default(), drift::SeenInputs::new(settings.outcome_ttl));
         let inner = RolloutState {
             registry,
@@ -109,7 +106,13 @@ impl Rollout {
             inputs,
             shadow_lifetime,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        let rollout = Self { inner: Arc::new(inner) };
+        let RolloutState { registry, store, recorded, .. } = &*rollout.inner;
+        let mut recorded = recorded.lock().await;
+        rollout.adopt(&mut recorded).await?;
+        audit::complete(store, registry, &recorded.roles).await?;
+        drop(recorded);
+        Ok(rollout)
     }
 
     /// Starts the background tasks.

@@ -12,17 +12,17 @@ use assay_store::{Batch, Revision, Store, StoreError};
 
 /// The stored roles, with the revision of each kind's record.
 #[derive(Clone, PartialEq)]
-pub(super) struct RecordedRoles {
+pub struct RecordedRoles {
     pub roles: Roles,
     /// The digests of the versions in `roles`: one that is not loaded now keeps its role.
-    released: Released,
+    pub released: Released,
     revisions: BTreeMap<ModelKind, Revision>,
 }
 
 impl RecordedRoles {
     /// # Errors
     /// The store's failure.
-    pub(super) async fn read(store: &Store) -> Result<Self, StoreError> {
+    pub async fn read(store: &Store) -> Result<Self, StoreError> {
         let mut recorded = Self { roles: Roles::default(), released: Released::new(), revisions: BTreeMap::new() };
         for kind in ModelKind::ALL {
             let found = store.read(&records::roles(kind)).await?;
@@ -82,11 +82,6 @@ impl RecordedRoles {
         batch.if_unchanged(&records::roles(kind), seen)
     }
 
-    /// Unloads other bytes of the versions with a role.
-    pub(super) fn release(&self, registry: &Registry) {
-        registry.release(&self.released);
-    }
-
     /// Versions with the digests of their loaded bytes, or else with the stored ones.
     fn pins<'a>(
         &self,
@@ -127,7 +122,7 @@ impl Rollout {
     /// Notes what is stored. No version with a role answers by other bytes from now on.
     pub(super) fn note(&self, recorded: &mut RecordedRoles, stored: RecordedRoles) {
         if stored.released != recorded.released {
-            stored.release(&self.inner.registry);
+            self.inner.registry.release(&stored.released);
         }
         *recorded = stored;
     }
@@ -138,15 +133,6 @@ fn released(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((Mod
     let RolesRecord { champion, previous, challengers, split_models, split: _, assigned: _ } = record;
     let all = champion.iter().chain(previous).chain(challengers).chain(split_models);
     all.map(move |pin| ((kind, pin.version.clone()), pin.digest))
-}
-
-/// The stored roles, with which a starting server continues, and the digests of their versions.
-///
-/// # Errors
-/// The store's failure.
-pub async fn stored_roles(store: &Store) -> Result<(Roles, Released), StoreError> {
-    let RecordedRoles { roles, released, .. } = RecordedRoles::read(store).await?;
-    Ok((roles, released))
 }
 
 /// Versions with the digests of their loaded bytes. Versions that are not loaded are left out.
@@ -195,6 +181,6 @@ mod tests {
         // Other bytes of a version without a role may be loaded.
         let named = [pin("1.0", 0), pin("1.1", 1), champion, pin("1.4", 4)];
         let released: Released = named.into_iter().map(|pin| ((kind, pin.version), pin.digest)).collect();
-        assert_eq!((&after.released, &stored_roles(&store).await.unwrap().1), (&released, &released));
+        assert_eq!((&after.released, &RecordedRoles::read(&store).await.unwrap().released), (&released, &released));
     }
 }

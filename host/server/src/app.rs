@@ -35,7 +35,7 @@ use assay_reputation::{
     feedback::{FeedbackRegistry, Registries},
     ipfs::Ipfs,
 };
-use assay_rollout::{InputDrift, Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
+use assay_rollout::{InputDrift, RecordedRoles, Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes};
 use assay_sandbox::{MockPayments, Mocks, SandboxRoutes, SandboxSource};
 use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::ScoreHistory};
 use assay_store::{Store, StoreError};
@@ -98,10 +98,12 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let tasks = Tasks::new();
     let models = &config.models;
     sources::take(&models.sources, &models.shelf, models.largest_component(), &tasks.spawner()).await;
-    let registry = open_registry(config, &store).await?;
+    let recorded = RecordedRoles::read(&store).await?;
+    let registry = open_registry(config, &recorded).await?;
     let readers = Tracker::new();
     let chains = Chains::connect(&config.reads(), &store, &readers, &tasks.spawner().stopping());
-    let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
+    let (scoring, promotion) = (&config.scoring, &config.promotion);
+    let rollout = Rollout::open(registry.clone(), store.clone(), recorded, scoring, promotion).await?;
     rollout.start(&tasks.spawner());
     let cards = Arc::new(Cards::new(&config.models.shelf));
     let attestation = config.attestation.as_ref();
@@ -398,11 +400,11 @@ fn components(config: &Config) -> Components {
     }
 }
 
-async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
+async fn open_registry(config: &Config, recorded: &RecordedRoles) -> Result<Arc<Registry>, AppError> {
     // The folder of the store belongs to this server only.
     let beside = |name| config.store.path.with_file_name(name);
     let compiled = config.models.compiled_path.clone();
-    let (roles, released) = stored_roles(store).await?;
+    let RecordedRoles { roles, released, .. } = recorded.clone();
     let settings = assay_registry::Settings {
         roles,
         released,
