@@ -3,14 +3,14 @@
 use chrono::Utc;
 
 use crate::{
-    evaluate::Evaluated,
+    evaluate::{Evaluated, guarded},
     event::Told,
     portfolio::Portfolio,
     told::DigestEvent,
     watches::{Watch, WatchesInner},
 };
 use assay_domain::Time;
-use assay_store::{Lease, StoreError};
+use assay_store::{Batch, Lease, StoreError};
 
 impl WatchesInner {
     /// Stores the digest of `group` that is due now.
@@ -18,20 +18,20 @@ impl WatchesInner {
     /// # Errors
     /// The store's failure.
     pub(crate) async fn digest(&self, lease: &Lease, group: &Watch, now: Time) -> Result<Evaluated, StoreError> {
-        self.store_digest(lease, group, now, Some(now)).await
+        self.store_digest(guarded(group, lease)?, group, now, Some(now)).await
     }
 
-    /// Stores a digest that its owner has asked for. The next one is due as before.
+    /// Commits `batch` with a digest that its owner has asked for. The next one is due as before.
     ///
     /// # Errors
     /// The store's failure.
-    pub(crate) async fn digest_on_request(&self, lease: &Lease, group: &Watch) -> Result<Evaluated, StoreError> {
-        self.store_digest(lease, group, Utc::now(), group.state.evaluated_at).await
+    pub(crate) async fn digest_on_request(&self, batch: Batch, group: &Watch) -> Result<Evaluated, StoreError> {
+        self.store_digest(batch, group, Utc::now(), group.state.evaluated_at).await
     }
 
     async fn store_digest(
         &self,
-        lease: &Lease,
+        batch: Batch,
         group: &Watch,
         now: Time,
         evaluated_at: Option<Time>,
@@ -44,6 +44,6 @@ impl WatchesInner {
         let event = told.event(state.next, "digest", data);
         state.next += 1;
         state.evaluated_at = evaluated_at;
-        self.store_evaluated(lease, group, state, vec![event], Vec::new()).await
+        self.store_evaluated(batch, group.record.id, state, vec![event], Vec::new()).await
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     changes::{forget, give_place_back},
     event::Told,
     evidence::Fields,
-    records::{self, Ended, EventRecord, StateRecord, event_id},
+    records::{self, Ended, EventRecord, RequestRecord, StateRecord, event_id},
     series::{Round, TriggerState, past},
     sweep::SweepReading,
     told::{EndedEvent, MovedEvent, TestEvent, UncheckedEvent},
@@ -20,7 +20,7 @@ use crate::{
 };
 use assay_access::Lapse;
 use assay_domain::{Address, Time};
-use assay_store::{Batch, Lease, StoreError};
+use assay_store::{Batch, Key, Lease, StoreError};
 
 /// Watches whose states are stored at the same time. Writes that wait together share one flush to disk.
 const TOGETHER: usize = 64;
@@ -155,22 +155,22 @@ impl WatchesInner {
         state.evaluated_at = Some(read.now);
         state.wait = self.settings.pace(record, &state);
         count(&state, &events);
-        self.store_evaluated(lease, watch, state, events, settled).await
+        if events.is_empty() && settled.is_empty() && !state.is_news_after(watch.saved()) {
+            return Ok(Evaluated::Unsaved(state));
+        }
+        self.store_evaluated(guarded(watch, lease)?, record.id, state, events, settled).await
     }
 
+    /// Commits `batch` with the new state of the watch `id` and its new and settled events.
     pub(crate) async fn store_evaluated(
         &self,
-        lease: &Lease,
-        watch: &Watch,
+        batch: Batch,
+        id: Uuid,
         state: StateRecord,
         events: Vec<EventRecord>,
         settled: Vec<u64>,
     ) -> Result<Evaluated, StoreError> {
-        let id = watch.record.id;
-        if events.is_empty() && settled.is_empty() && !state.is_news_after(watch.saved()) {
-            return Ok(Evaluated::Unsaved(state));
-        }
-        let mut batch = guarded(watch, lease)?.put(&records::state(id), &state)?;
+        let mut batch = batch.put(&records::state(id), &state)?;
         for event in &events {
             batch = batch.put_expiring(&records::event(id, event.seq), event, self.settings.keep)?;
         }
@@ -242,20 +242,27 @@ impl WatchesInner {
         Ok(if self.store.commit(batch).await? { Evaluated::Forgotten } else { Evaluated::Changed })
     }
 
-    /// Stores an event that tests the way to the receiver; of a group, a digest.
+    /// Stores an event that tests the way to the receiver, or the digest of a group, and removes `request`, which asked
+    /// for it, in the same write.
     ///
     /// # Errors
     /// The store's failure.
-    pub(crate) async fn test_event(&self, lease: &Lease, watch: &Watch) -> Result<Evaluated, StoreError> {
+    pub(crate) async fn test_event(
+        &self,
+        lease: &Lease,
+        watch: &Watch,
+        request: &Key<RequestRecord>,
+    ) -> Result<Evaluated, StoreError> {
+        let batch = guarded(watch, lease)?.remove(request);
         if watch.record.is_group() {
-            return self.digest_on_request(lease, watch).await;
+            return self.digest_on_request(batch, watch).await;
         }
         let mut state = watch.state.clone();
         state.next = state.next.max(1);
         let told = Told { watch: &watch.record, address: state.address, now: Utc::now() };
         let event = told.event(state.next, "test", TestEvent { source: told.source(state.next) });
         state.next += 1;
-        self.store_evaluated(lease, watch, state, vec![event], Vec::new()).await
+        self.store_evaluated(batch, watch.record.id, state, vec![event], Vec::new()).await
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     records::{self, MEMBERS, REQUESTS, RequestRecord},
     watches::Watch,
 };
-use assay_store::{Batch, StoreError};
+use assay_store::{Batch, Key, StoreError};
 
 /// Requests that are read at once, and removed in one write.
 const AT_ONCE: NonZeroUsize = NonZeroUsize::new(500).expect("is not zero");
@@ -38,30 +38,28 @@ impl Leader {
         let mut taken = Batch::new().if_leased(&self.lease);
         for (id, key, request) in requests {
             match request {
-                RequestRecord::Changed => taken = taken.remove(&REQUESTS.key(&key)),
-                // Removed at once: an event is not told again because a later request was interrupted.
-                RequestRecord::Test => self.test(id, &key).await?,
+                RequestRecord::Test if self.is_live(id) => self.test(id, &REQUESTS.key(&key)).await?,
                 // Tried again in the next round.
                 RequestRecord::Evaluate if evaluate.contains(&id) => {}
-                RequestRecord::Evaluate => taken = taken.remove(&REQUESTS.key(&key)),
+                RequestRecord::Changed | RequestRecord::Test | RequestRecord::Evaluate => {
+                    taken = taken.remove(&REQUESTS.key(&key));
+                }
             }
         }
         self.watches.0.store.commit(taken).await?;
         Ok(())
     }
 
-    async fn test(&mut self, id: Uuid, key: &str) -> Result<(), StoreError> {
-        let inner = &self.watches.0;
-        if let Some(entry) = self.entries.get(&id).filter(|entry| entry.watch.state.ended_at.is_none()) {
-            if matches!(inner.test_event(&self.lease, &entry.watch).await?, Evaluated::Changed) {
-                // Tried again in the next round.
-                return Ok(());
-            }
-            self.reload([id]).await?;
-        }
-        let removed = Batch::new().if_leased(&self.lease).remove(&REQUESTS.key(key));
-        self.watches.0.store.commit(removed).await?;
-        Ok(())
+    /// Whether the watch exists and has not ended.
+    fn is_live(&self, id: Uuid) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.watch.state.ended_at.is_none())
+    }
+
+    async fn test(&mut self, id: Uuid, request: &Key<RequestRecord>) -> Result<(), StoreError> {
+        let Some(entry) = self.entries.get(&id) else { return Ok(()) };
+        let evaluated = self.watches.0.test_event(&self.lease, &entry.watch, request).await?;
+        // A contradicted write is tried again in the next round.
+        if matches!(evaluated, Evaluated::Changed) { Ok(()) } else { self.reload([id]).await }
     }
 
     /// Reads watches again, and groups with their watches.
