@@ -7,6 +7,7 @@ mod paging;
 mod parameter;
 mod path;
 mod query;
+mod retry_key;
 
 pub use body::{JsonObject, MOST, Upload};
 pub use caller::Caller;
@@ -16,5 +17,6 @@ pub use path::{AddressPath, KindPath, SubjectPath, VersionPath, chain_id, param}
 pub use query::{
     AddressList, IncludeFactors, IncludeReasons, InvalidItems, SubjectList, VersionQuery, flag, refused, single, values,
 };
+pub use retry_key::RetryKey;
 
 pub(crate) use body::check_declared;

@@ -19,14 +19,17 @@ use axum::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use self::parameters::RetryKey;
 use crate::{
     Barred, Notices, Reputation, Request, SubmitError, bodies::SubmittedBody, records::SubmissionRecord, responses,
 };
 use assay_access::AccessError;
 use assay_agents::{AgentPath, no_agent};
 use assay_domain::{Tag, parse_address};
-use assay_http::{ApiError, Gate, extract::JsonObject, fresh};
+use assay_http::{
+    ApiError, Gate,
+    extract::{JsonObject, RetryKey},
+    fresh,
+};
 use assay_payment::{Payer, Payments, responses as payment, seconds_until};
 
 /// The state of the handlers of submissions.

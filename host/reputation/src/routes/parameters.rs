@@ -1,16 +1,12 @@
-//! The id of a submission in the path, the `Idempotency-Key` that identifies a repeated request, and the search of
-//! submissions.
+//! The id of a submission in the path, and the search of submissions.
 
-use axum::{
-    extract::FromRequestParts,
-    http::{StatusCode, request::Parts},
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 use uuid::Uuid;
 
 use assay_domain::{Tag, UnknownTag};
 use assay_http::{
     ApiError,
-    extract::{in_header, in_path, limited, optional, param, refused, single},
+    extract::{in_path, limited, optional, param, refused, single},
     parameters,
 };
 
@@ -23,36 +19,11 @@ parameters!(SubmissionPath: in_path::<String>(
     "550e8400-e29b-41d4-a716-446655440000",
 ));
 
-/// Longest `Idempotency-Key`.
-const LONGEST_KEY: usize = 255;
-
-/// The header `Idempotency-Key`, when it is sent.
-pub(crate) struct RetryKey(pub Option<String>);
-
-parameters!(RetryKey: limited(
-    in_header("Idempotency-Key", "Makes a repeated request the same submission, for a day"),
-    |schema| (schema.pattern, schema.max_length) = (Some("^[!-~]([ -~]*[!-~])?$".to_owned()), Some(LONGEST_KEY)),
-));
-
 impl<S: Send + Sync> FromRequestParts<S> for SubmissionPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         Ok(Self(param(parts, state, "submission_id", |text| text.parse().ok()).await.flatten()))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for RetryKey {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
-        let text = value.to_str().unwrap_or_default().trim();
-        if text.is_empty() || text.len() > LONGEST_KEY {
-            let why = format!("Idempotency-Key must be 1 to {LONGEST_KEY} printable characters");
-            return Err(ApiError::coded(StatusCode::BAD_REQUEST, "idempotency_key", why));
-        }
-        Ok(Self(Some(text.to_owned())))
     }
 }
 

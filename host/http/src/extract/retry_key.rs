@@ -1,0 +1,36 @@
+//! The header `Idempotency-Key`, which identifies a repeated request.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
+
+use super::parameter::{in_header, limited};
+use crate::{ApiError, parameters};
+
+/// The `Idempotency-Key`, if it is sent.
+pub struct RetryKey(pub Option<String>);
+
+parameters!(RetryKey: limited(
+    in_header("Idempotency-Key", "A request that is repeated with the same key within a day is done once"),
+    |schema| (schema.pattern, schema.max_length) = (Some("^[!-~]([ -~]*[!-~])?$".to_owned()), Some(RetryKey::LONGEST)),
+));
+
+impl RetryKey {
+    /// Maximum length of the key.
+    pub const LONGEST: usize = 255;
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RetryKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let text = value.to_str().unwrap_or_default().trim();
+        if text.is_empty() || text.len() > Self::LONGEST {
+            let why = format!("Idempotency-Key must be 1 to {} printable characters", Self::LONGEST);
+            return Err(ApiError::coded(StatusCode::BAD_REQUEST, "idempotency_key", why));
+        }
+        Ok(Self(Some(text.to_owned())))
+    }
+}
