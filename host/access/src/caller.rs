@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use assay_domain::Scope;
-use assay_store::Key;
+use assay_store::{Batch, Key};
 
 use super::{
     AccessError, KeyHash,
@@ -61,6 +61,14 @@ impl Caller {
     /// The counter of the units used.
     pub(super) fn meter(&self) -> Key<u64> {
         records::units(&self.meter)
+    }
+
+    /// Adds to `batch` that this key spends `units`; the batch is refused if it has fewer left.
+    pub fn take(&self, batch: Batch, units: u64) -> Batch {
+        match self.units.filter(|_| units > 0) {
+            Some(limit) => batch.take(&self.meter(), units, limit),
+            None => batch,
+        }
     }
 
     /// The payer of `units` for work that continues after the request; `read` of them pay for a read that brings

@@ -222,6 +222,17 @@ impl Access {
         }
     }
 
+    /// Why a batch that [takes](Caller::take) `units` of `caller` was refused; `None` if it has enough left.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn exhausted(&self, caller: &Caller, units: u64) -> Result<Option<AccessError>, StoreError> {
+        let (Some(limit), 1..) = (caller.units, units) else { return Ok(None) };
+        let used = self.used(caller).await?.unwrap_or(0);
+        let is_short = used.saturating_add(units) > limit;
+        Ok(is_short.then_some(AccessError::UnitsExhausted { cost: units, used, limit }))
+    }
+
     /// Units of one call at `price`.
     pub fn cost(&self, price: PriceClass) -> u64 {
         price.cost(self.costs)

@@ -6,6 +6,7 @@ use super::*;
 use crate::config::KeyConfig;
 use assay_domain::Scope;
 use assay_domain::Secret;
+use assay_store::Batch;
 
 struct Fixture {
     access: Access,
@@ -142,6 +143,27 @@ async fn units_are_spent_when_committed_and_given_back_when_dropped() {
     assert_eq!(fixture.used("metered").await, 10);
     fixture.access.reserve(&caller, 15).await.unwrap().commit();
     assert_eq!(fixture.used("metered").await, 25);
+}
+
+#[tokio::test]
+async fn a_batch_takes_units_with_its_records_or_nothing() {
+    let fixture = fixture().await;
+    let free = fixture.caller("free-secret").await.unwrap();
+    let metered = fixture.caller("metered-secret").await.unwrap();
+    let record = Key::<u64>::single("record");
+    let write = async |caller: &Arc<Caller>, units: u64, value: u64| {
+        let batch = Batch::new().put(&record, &value).unwrap();
+        fixture.store.commit(caller.take(batch, units)).await.unwrap()
+    };
+    assert!(write(&metered, 20, 1).await && !write(&metered, 6, 2).await);
+    assert_eq!((fixture.store.get(&record).await.unwrap(), fixture.used("metered").await), (Some(1), 20));
+    let exhausted = AccessError::UnitsExhausted { cost: 6, used: 20, limit: 25 };
+    assert_eq!(fixture.access.exhausted(&metered, 6).await, Ok(Some(exhausted)));
+    for (caller, units) in [(&metered, 5), (&metered, 0), (&free, 1_000)] {
+        assert_eq!(fixture.access.exhausted(caller, units).await, Ok(None));
+        assert!(write(caller, units, 3).await);
+    }
+    assert_eq!((fixture.used("metered").await, fixture.used("free").await), (25, 0));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@
 //! | [`script`], `clock` | the script and the clock that the watches of a sandbox follow |
 //! | `evidence`, `way_back` | what an event says of the score, the position or the log behind its values |
 //! | `deliver`, `sender`, `schedule`, [`secret`] | Standard Webhooks: order, attempts, consent, signatures |
-//! | `watches`, `changes`, `all` | watches as their owners create and change them, and as admins see them |
+//! | `watches`, `creation`, `changes`, `all` | watches as owners create and change them, and as admins see them |
 //! | `groups`, `rows`, `digest` | watches of many wallets with shared settings; lists of wallets; the daily event |
 //! | `exposure`, `portfolio`, `summary` | what a wallet owes, and what many watches show together |
 //! | `event`, `told`, `webhooks` | the events, their data and its schemas |
@@ -23,6 +23,7 @@ mod bodies;
 mod changes;
 mod clock;
 pub mod config;
+mod creation;
 mod deliver;
 mod digest;
 mod evaluate;

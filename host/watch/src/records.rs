@@ -105,6 +105,11 @@ pub(crate) fn clock(owner: &str) -> Key<u64> {
     Family::new("watch-clock/").key(hex::encode(Sha256::digest(owner)))
 }
 
+/// What `owner` created under one `Idempotency-Key`; stored for 24 hours.
+pub(crate) fn retry(owner: &str, retry_key: &str) -> Key<RetryRecord> {
+    Family::new("watch-retry/").key(hex::encode(Sha256::digest(format!("{owner}\n{retry_key}"))))
+}
+
 /// The consent of a receiver to the events of an owner.
 pub(crate) fn consent(owner: &str, receiver: &str) -> Key<Time> {
     Family::new("watch-consent/").key(hex::encode(Sha256::digest(format!("{owner}\n{receiver}"))))
@@ -126,6 +131,14 @@ pub(crate) struct EventRecord {
     pub kind: String,
     pub at: Time,
     pub data: Value,
+}
+
+/// The watch or group that a request with an `Idempotency-Key` created.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RetryRecord {
+    pub watch: Uuid,
+    /// SHA-256 of what the request orders, in hex.
+    pub request: String,
 }
 
 /// A request to the evaluating host.

@@ -2,7 +2,7 @@
 
 use utoipa::IntoResponses;
 
-use assay_http::DetailBody;
+use assay_http::{DetailBody, DetailOrViolations};
 pub use assay_http::responses::*;
 
 /// A path with a watch in it.
@@ -24,6 +24,12 @@ pub enum OneGroup {
 /// A new group.
 #[derive(IntoResponses)]
 pub enum NewGroup {
+    /// The `Idempotency-Key` is invalid
+    #[response(status = 400)]
+    Invalid(DetailBody),
+    /// The request does not have the documented form, or the `Idempotency-Key` was used for another request
+    #[response(status = 422)]
+    Refused(DetailOrViolations),
     /// The key or the server has as many watches as it may have, or the server is a sandbox; `code` says which
     #[response(status = 409)]
     Full(DetailBody),
@@ -48,6 +54,12 @@ pub enum Changed {
 /// A new watch.
 #[derive(IntoResponses)]
 pub enum NewWatch {
+    /// The address, the `Idempotency-Key` or the payment is invalid
+    #[response(status = 400)]
+    Invalid(DetailBody),
+    /// The request does not have the documented form, or the `Idempotency-Key` was used for another request
+    #[response(status = 422)]
+    Refused(DetailOrViolations),
     /// The name does not resolve
     #[response(status = 404)]
     Unknown(DetailBody),

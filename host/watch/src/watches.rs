@@ -19,7 +19,7 @@ use crate::{
     series::TriggerState,
     trigger::{Measure, Trigger},
 };
-use assay_access::Access;
+use assay_access::{Access, AccessError};
 use assay_domain::{B256, ChainId, PaymentId, Time};
 use assay_evm::guarded::Guarded;
 use assay_http::values::Moment;
@@ -203,6 +203,14 @@ pub(crate) enum WatchError {
     ClockBusy,
     #[error("The watch was changed at the same time; try again")]
     Contended,
+    #[error(
+        "This Idempotency-Key was used for another request within the last day; use another key for another request"
+    )]
+    OtherRequest,
+    #[error("What this Idempotency-Key created within the last day was removed; use another key to create more")]
+    Removed,
+    #[error(transparent)]
+    Unpaid(#[from] AccessError),
     #[error(transparent)]
     Random(#[from] NoRandomness),
     #[error(transparent)]
@@ -227,7 +235,7 @@ async fn server_key(store: &Store) -> Result<ServerKey, WatchError> {
 }
 
 /// Adds a new watch to `batch`.
-fn added(batch: Batch, record: &WatchRecord) -> Result<Batch, StoreError> {
+pub(crate) fn added(batch: Batch, record: &WatchRecord) -> Result<Batch, StoreError> {
     let batch = batch.put(&records::watch(record.id), record)?.put(&records::own(record), &record.id)?;
     requested(batch, record.id, &RequestRecord::Changed)
 }
@@ -296,20 +304,6 @@ impl Watches {
             _ => false,
         };
         lacks.then(|| format!("no market of this server has a {}", trigger.measure.as_str()))
-    }
-
-    /// # Errors
-    /// [`WatchError`].
-    pub(crate) async fn create(&self, new: NewWatch) -> Result<Watch, WatchError> {
-        let record = new.record()?;
-        let (max, most) = (self.settings().max, self.settings().max_per_key);
-        let batch = Batch::new().take(&records::count(), 1, max).take(&records::own_count(&record.owner), 1, most);
-        if !self.0.store.commit(added(batch, &record)?).await? {
-            let own = self.0.store.get(&records::own_count(&record.owner)).await?.unwrap_or_default();
-            return Err(if own >= most { WatchError::KeyFull(most) } else { WatchError::ServerFull(max) });
-        }
-        self.0.requested.notify_one();
-        Ok(Watch::new(record, None))
     }
 
     /// # Errors

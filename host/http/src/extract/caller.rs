@@ -59,15 +59,20 @@ impl Caller {
         Ok(self.gate.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
 
-    /// Records the cost of a call whose units were charged together with its work. If the store cannot be read, the
-    /// units left are omitted, because the work is already done.
+    /// Records the cost of a call whose units were charged together with its work.
     pub async fn charged(&self) {
+        self.spent(self.gate.access.cost(self.price)).await;
+    }
+
+    /// As [`charged`](Self::charged), for a call that cost `units`. If the store cannot be read, the units left are
+    /// omitted, because the work is already done.
+    pub async fn spent(&self, units: u64) {
         let used = self.gate.access.used(&self.caller).await.unwrap_or_else(|error| {
-            tracing::warn!(key = self.name(), %error, "the units left after a submission were not read");
+            tracing::warn!(key = self.name(), %error, "the units left after a call were not read");
             None
         });
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        self.bill.record(self.gate.access.cost(self.price), left);
+        self.bill.record(units, left);
     }
 
     /// Units of one call at `price`, for work that continues after the request.

@@ -9,18 +9,19 @@ use axum::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{
-    WatchRoutes,
-    order::Order,
-    paid::{self, PayersSecret},
-    parameters,
-};
+use super::{WatchRoutes, order::Order, paid, parameters};
 use crate::{
     bodies::{NewWatchBody, WatchBody},
+    creation::Retry,
     responses,
     trigger::NewTrigger,
 };
-use assay_http::{ApiError, extract::JsonObject, fresh};
+use assay_access::PriceClass;
+use assay_http::{
+    ApiError,
+    extract::{JsonObject, RetryKey},
+    fresh,
+};
 use assay_payment::{Buyer, Item, responses as payment};
 
 /// A new watch.
@@ -55,15 +56,16 @@ pub(crate) struct CreateBody {
 ///
 /// Costs units for each 30 days begun. Read the events at `/events`, or let them be delivered to `url` as Standard
 /// Webhooks: the receiver must first agree, either by answering `OPTIONS` with `WebHook-Allowed-Origin`, or by
-/// returning `data.challenge` of a signed `watch.verify`.
+/// returning `data.challenge` of a signed `watch.verify`. The same request with the same `Idempotency-Key` returns the
+/// same watch and secret within a day, and costs nothing more.
 ///
 /// If the server sells watches by x402, a request without a key is answered with 402 and the terms, and the response to
-/// a payment has `token`: as a bearer token it alone manages this watch, at the paths below `/{watch_id}`. The same
-/// request with the same `Idempotency-Key`, and the same payment or another one, returns the same watch and token
-/// within a day, and nothing more is paid.
+/// a payment has `token`: as a bearer token it alone manages this watch, at the paths below `/{watch_id}`. A payment
+/// needs an `Idempotency-Key` of 22 to 255 characters that nobody can guess. The same request with the same one, and
+/// the same payment or another one, returns the same watch and token within a day, and nothing more is paid.
 #[utoipa::path(
     post, path = "/api/v2/watches", tag = "watches", operation_id = "add_watch",
-    params(Buyer, PayersSecret),
+    params(Buyer, RetryKey),
     request_body = CreateBody,
     responses(
         (
@@ -73,15 +75,14 @@ pub(crate) struct CreateBody {
                 ("PAYMENT-RESPONSE" = Option<String>, description = "Outcome of the payment by x402, version 2"),
             ),
         ),
-        responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
-        responses::NewWatch, payment::Payable,
+        responses::NewWatch, responses::Bodied, responses::Keyed, responses::Units, payment::Payable,
     ),
     security(("key" = []), ("x402" = [])),
 )]
 pub(crate) async fn create(
     buyer: Buyer,
     State(state): State<WatchRoutes>,
-    secret: PayersSecret,
+    retry_key: Result<RetryKey, ApiError>,
     body: Result<JsonObject, ApiError>,
 ) -> Result<Response, ApiError> {
     let (watches, now) = (&state.watches, parameters::now());
@@ -93,18 +94,21 @@ pub(crate) async fn create(
             client.offer(Item::Watch(1))?;
             return Err(ApiError::unauthorized());
         }
-        (Buyer::Client(client), _) => return paid::create(&state, *client, (order?, secret)).await,
+        (Buyer::Client(client), _) => return paid::create(&state, *client, (order?, retry_key)).await,
     };
     let order = order?;
-    order.require(&state).await?;
-    let terms = order.terms(now);
-    let new = order.watch((caller.owner().to_owned(), caller.name().to_owned()), now);
-    let creating = {
-        let watches = watches.clone();
-        async move { watches.create(new).await }
+    let retry = Retry::new(caller.owner(), retry_key?, &order.words());
+    let created = match watches.earlier(retry.as_ref()).await? {
+        Some(earlier) => Ok((earlier, 0)),
+        None => {
+            order.require(&state).await?;
+            let units = caller.price(PriceClass::Watch).saturating_mul(order.terms(now) as u64);
+            let new = order.watch((caller.owner().to_owned(), caller.name().to_owned()), now);
+            watches.create(new, (caller.key(), units), retry.as_ref()).await
+        }
     };
-    let watch = parameters::paid(&caller, terms, creating).await??;
-    tracing::info!(by = caller.name(), watch = %watch.record.id, "watch created");
+    caller.spent(created.as_ref().map_or(0, |(_, units)| *units)).await;
+    let (watch, _) = created?;
     let secret = Some(watch.record.secret.expose().to_owned());
     let watch = watches.begun(watch).await?;
     let body = NewWatchBody { secret, token: None, watch: WatchBody::of(&watch, &watches.public_key()) };

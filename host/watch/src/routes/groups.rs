@@ -7,6 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{
@@ -16,6 +17,7 @@ use super::{
     parameters::{self, EVERY, GroupPath},
 };
 use crate::{
+    creation::Retry,
     group_bodies::{GroupBody, GroupsBody, NewGroupBody},
     records::Role,
     responses,
@@ -24,7 +26,7 @@ use crate::{
 };
 use assay_http::{
     ApiError,
-    extract::{Caller, JsonObject},
+    extract::{Caller, JsonObject, RetryKey},
     fresh,
 };
 
@@ -78,19 +80,22 @@ pub(crate) struct ChangeGroupBody {
 ///
 /// Add its wallets by `POST /api/v2/watches/bulk`; each of them is paid like a watch. All watches of a group have its
 /// settings. Once a day the group has the event `watch.digest`. A group counts as one of the watches of a key, also
-/// after its end, until it is removed or its events have expired.
+/// after its end, until it is removed or its events have expired. The same request with the same `Idempotency-Key`
+/// returns the same group within a day.
 #[utoipa::path(
     post, path = "/api/v2/watches/groups", tag = "watches", operation_id = "add_watch_group",
+    params(RetryKey),
     request_body = CreateGroupBody,
     responses(
         (status = 201, description = "The group, with its secret", body = NewGroupBody),
-        responses::Validated, responses::Bodied, responses::Keyed, responses::NewGroup,
+        responses::NewGroup, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
 )]
 pub(crate) async fn create(
     caller: Caller,
     State(state): State<WatchRoutes>,
+    retry_key: RetryKey,
     mut body: JsonObject,
 ) -> Result<Response, ApiError> {
     let (watches, now) = (&state.watches, parameters::now());
@@ -105,15 +110,16 @@ pub(crate) async fn create(
     let fires_at_once = body.flag("fires_at_once");
     let statement = parameters::statement(&mut body, watches);
     let url = parameters::url(&mut body, watches);
-    let until = parameters::until(&mut body, now).unwrap_or(now + TERM);
+    let until = parameters::until(&mut body, now);
     body.finish()?;
+    let words = json!([name, triggers, every.as_secs(), fires_at_once, statement, url, until]).to_string();
+    let (retry, until) = (Retry::new(caller.owner(), retry_key, &words), until.unwrap_or(now + TERM));
     let (owner, by, subject) = (caller.owner().to_owned(), caller.name().to_owned(), name.unwrap_or_default());
     let (role, label) = (Role::Group, None);
     let new = NewWatch { owner, by, subject, triggers, every, fires_at_once, statement, url, until, role, label };
-    let group = watches.create(new).await?;
-    tracing::info!(by = caller.name(), group = %group.record.id, "group of watches created");
+    let (group, _) = watches.create(new, (caller.key(), 0), retry.as_ref()).await?;
     let secret = Some(group.record.secret.expose().to_owned());
-    let body = NewGroupBody { secret, group: GroupBody::of(&group, 0, &watches.public_key()) };
+    let body = NewGroupBody { secret, group: shown(&state, &group).await? };
     Ok((StatusCode::CREATED, fresh::once(Json(body))).into_response())
 }
 

@@ -84,6 +84,10 @@ impl From<WatchError> for ApiError {
             WatchError::ClockBusy => {
                 Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
             }
+            WatchError::OtherRequest | WatchError::Removed => {
+                Self::coded(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", error.to_string())
+            }
+            WatchError::Unpaid(error) => error.into(),
             WatchError::Contended => Self::coded(StatusCode::CONFLICT, "watch_contended", error.to_string()),
             WatchError::Random(error) => Self::internal("randomness", error),
             WatchError::Store(error) => Self::store(error),

@@ -3,8 +3,7 @@
 
 use axum::{
     Json,
-    extract::FromRequestParts,
-    http::{StatusCode, request::Parts},
+    http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 
@@ -15,52 +14,27 @@ use crate::{
     watches::WatchError,
 };
 use assay_domain::PaymentId;
-use assay_http::{
-    ApiError,
-    extract::{in_header, limited},
-    fresh, parameters,
-};
+use assay_http::{ApiError, extract::RetryKey, fresh};
 use assay_payment::{Client, Item, Refused, records::PurchaseRecord};
 
-/// Length of an `Idempotency-Key` that nobody guesses.
+/// Minimum length of an `Idempotency-Key` that nobody guesses.
 const SHORTEST: usize = 22;
-const LONGEST: usize = 255;
 /// Attempts if another request with the same payment creates the watch.
 const TRIES: usize = 4;
 
-/// The header `Idempotency-Key`, which only the payer of a watch knows.
-pub(crate) struct PayersSecret(Option<String>);
-
-parameters!(PayersSecret: limited(
-    in_header(
-        "Idempotency-Key",
-        "With a payment: 22 to 255 characters that nobody can guess. The same request with the same key returns the \
-         same watch and token",
-    ),
-    |schema| (schema.min_length, schema.max_length) = (Some(SHORTEST), Some(LONGEST)),
-));
-
-impl<S: Send + Sync> FromRequestParts<S> for PayersSecret {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let given = parts.headers.get("idempotency-key").and_then(|value| value.to_str().ok());
-        Ok(Self(given.map(|text| text.trim().to_owned())))
-    }
-}
-
-impl PayersSecret {
-    /// # Errors
-    /// 400 without one, before anything is paid.
-    fn required(self) -> Result<String, ApiError> {
-        self.0.filter(|text| (SHORTEST..=LONGEST).contains(&text.len())).ok_or_else(|| {
-            let why = format!(
-                "A watch that is paid for needs an Idempotency-Key of {SHORTEST} to {LONGEST} random characters; \
-                 the payment was not taken"
-            );
-            ApiError::coded(StatusCode::BAD_REQUEST, "idempotency_key", why)
-        })
-    }
+/// The `Idempotency-Key`, which only the payer of a watch knows.
+///
+/// # Errors
+/// 400 without one of that length, before anything is paid.
+fn secret(RetryKey(retry_key): RetryKey) -> Result<String, ApiError> {
+    retry_key.filter(|key| key.len() >= SHORTEST).ok_or_else(|| {
+        let why = format!(
+            "A watch that is paid for needs an Idempotency-Key of {SHORTEST} to {} random characters; the payment \
+             was not taken",
+            RetryKey::LONGEST
+        );
+        ApiError::coded(StatusCode::BAD_REQUEST, "idempotency_key", why)
+    })
 }
 
 /// A payment in the words that its token is made of.
@@ -72,12 +46,12 @@ fn words(PaymentId { chain, asset, from, nonce }: &PaymentId) -> String {
 pub(super) async fn create(
     state: &WatchRoutes,
     client: Client,
-    (order, secret): (Order, PayersSecret),
+    (order, retry_key): (Order, Result<RetryKey, ApiError>),
 ) -> Result<Response, ApiError> {
     let watches = &state.watches;
     let terms = u32::try_from(order.terms(parameters::now())).unwrap_or(u32::MAX);
     let (x402, offered) = client.offer(Item::Watch(terms))?;
-    let secret = secret.required()?;
+    let secret = secret(retry_key?)?;
     let purchase = PurchaseRecord::watch(order.words(), &secret, terms);
     if !x402.is_known(&offered.payment).await.map_err(ApiError::store)? {
         let checked = x402.precheck(&offered.payment, &purchase).await;
