@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    time::Duration,
 };
 
 use assay_store::{Batch, Family, Store};
@@ -18,7 +19,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Market, delivery::allowing, path, run, seen, value, watch};
+use super::{Market, delivery::allowing, kinds, path, run, seen, told, value, watch};
 
 /// The records of a server that does not run.
 pub(super) async fn store(folder: &Path) -> Store {
@@ -109,6 +110,44 @@ fn each_secret_that_was_replaced_within_a_day_still_signs() {
         test(&api, &watch).await;
         let event = receiver.received(1).await.remove(0);
         assert!(secrets.iter().all(|secret| event.is_signed_by(secret)), "{:?}", event.signatures);
+    });
+}
+
+#[test]
+fn whenever_the_server_is_killed_each_test_event_is_told_once() {
+    run(async {
+        let is_soak = std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1");
+        let rounds = if is_soak { 40 } else { 4 };
+        let market = Market::start().await;
+        let config = market.config(market.chain.url(), "");
+        // The test polls for as long as a lease lasts.
+        let unlimited = "[access]\ndefault_rate = 0\n[[access.keys]]";
+        let config = config.replacen("[[access.keys]]", unlimited, 1);
+        let mut service = Service::start(&config);
+        let mut watches = Vec::new();
+        for _ in 0..16 {
+            watches.push(watch(&service.keyed(), json!({ "every_s": 86_400 })).await);
+        }
+        for round in 0..rounds {
+            let api = service.keyed();
+            // The server evaluates again once the lease of the killed one has expired.
+            told(&api, &watches[0], round).await;
+            let answers = join_all(watches.iter().map(|watch| test(&api, watch))).await;
+            assert!(answers.iter().all(|answer| answer.status == 202), "{answers:?}");
+            // The test kills at many moments; this is the next one.
+            tokio::time::sleep(Duration::from_millis(3 * round as u64)).await;
+            service = Service::start_in(service.kill(), &config, &[]);
+        }
+        let api = service.keyed();
+        // At the second of these events, the server is through with all requests before the first one.
+        for more in 1..=2 {
+            test(&api, &watches[0]).await.expect(202);
+            told(&api, &watches[0], rounds + more).await;
+        }
+        for (at, watch) in watches.iter().enumerate() {
+            let expected = if at == 0 { rounds + 2 } else { rounds };
+            assert_eq!(kinds(&told(&api, watch, expected).await), vec!["watch.test"; expected]);
+        }
     });
 }
 

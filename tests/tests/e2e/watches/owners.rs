@@ -1,13 +1,14 @@
 //! Watches belong to the key that created them, within its limits, and cost its units.
 
-use std::process::Stdio;
+use std::{process::Stdio, time::Duration};
 
 use assay_tests::{
     devnet::actors::address as wallet,
     receiver::{Consent, Receiver},
-    service::{Caller, Service, binary},
+    service::{Answer, Caller, Service, answer, binary, try_answer},
 };
-use reqwest::{Method, Response, header::ACCEPT};
+use futures::future::join_all;
+use reqwest::{Method, RequestBuilder, Response, header::ACCEPT};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -30,7 +31,7 @@ fn a_watch_is_seen_by_its_key_and_counted_against_it() {
         let service = Service::start(&market.config(market.chain.url(), &format!("max_per_key = 2\n{}", keys())));
         let (api, metered) = (service.keyed(), service.with_key(METERED));
         let first = watch(&metered, json!({})).await;
-        let left = |answer: &assay_tests::service::Answer| {
+        let left = |answer: &Answer| {
             answer.headers.get("assay-units-left").and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
         };
         let body = json!({ "address": wallet("ada"), "when": [{ "measure": "liquidation" }] });
@@ -93,9 +94,7 @@ fn a_request_that_cannot_be_meant_is_422_with_each_field() {
         assert_eq!(api.get("/api/v2/watches/nothing").await.status, 404);
         // Null is absent, except for `url` and `label`.
         let watch = watch(&api, json!({ "url": "https://lender.example/" })).await;
-        let patch = async |change: Value| {
-            assay_tests::service::answer(api.request(Method::PATCH, &path(&watch)).json(&change)).await
-        };
+        let patch = async |change: Value| answer(api.request(Method::PATCH, &path(&watch)).json(&change)).await;
         assert_eq!(patch(json!({ "paused": true })).await.ok()["watch"]["state"], "paused");
         let nulls = json!({ "paused": null, "when": null, "every_s": null, "until": null, "rotate_secret": null });
         assert_eq!(patch(nulls).await.ok()["watch"]["state"], "paused");
@@ -116,11 +115,116 @@ fn an_end_that_was_paid_for_is_paid_once() {
         let watch = watch(&metered, json!({ "until": in_days(89) })).await;
         let end = async |days: i64| {
             let change = json!({ "until": in_days(days) });
-            assay_tests::service::answer(metered.request(Method::PATCH, &path(&watch)).json(&change)).await.status
+            answer(metered.request(Method::PATCH, &path(&watch)).json(&change)).await.status
         };
         // All units are spent.
         assert_eq!([end(1).await, end(60).await, end(1).await, end(89).await].map(|status| status.as_u16()), [200; 4]);
         assert_eq!(end(91).await, 429);
+    });
+}
+
+/// A request for a watch or a group, with an `Idempotency-Key`.
+fn identified(api: &Caller, path: &str, key: &str, body: &Value) -> RequestBuilder {
+    api.request(Method::POST, path).header("idempotency-key", key).json(body)
+}
+
+async fn used(api: &Caller) -> Value {
+    api.get("/api/v2/usage").await.ok()["used"].clone()
+}
+
+#[test]
+fn one_idempotency_key_is_one_watch() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), &keys()));
+        let (api, metered) = (service.keyed(), service.with_key(METERED));
+        let body = |measure: &str| json!({ "address": wallet("ada"), "when": [{ "measure": measure }] });
+        let send = |api: &Caller, key: &str, body: &Value| answer(identified(api, "/api/v2/watches", key, body));
+        let cost = |answer: &Answer| {
+            answer.headers.get("assay-units-cost").and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
+        };
+        let liquidation = body("liquidation");
+        let twenty = join_all((0..20).map(|_| send(&metered, "first", &liquidation))).await;
+        let first = twenty[0].expect(201);
+        assert!(first["secret"].as_str().is_some_and(|secret| secret.starts_with("whsec_")), "{first}");
+        for one in &twenty {
+            let one = one.expect(201);
+            assert_eq!((&one["watch"]["id"], &one["secret"]), (&first["watch"]["id"], &first["secret"]));
+        }
+        assert_eq!(twenty.iter().map(|one| cost(one).expect("a cost")).sum::<u64>(), 100);
+        assert_eq!(used(&metered).await, json!(100));
+        assert_eq!(metered.get("/api/v2/watches").await.ok()["total"], 1);
+        let other = send(&metered, "first", &body("range")).await;
+        assert_eq!(other.expect(422)["code"], "idempotency_key_reused");
+        assert_eq!(send(&metered, "", &liquidation).await.expect(400)["code"], "idempotency_key");
+        let long = send(&metered, &"x".repeat(256), &liquidation).await;
+        assert_eq!(long.expect(400)["code"], "idempotency_key");
+        // Another caller has other keys.
+        assert_ne!(send(&api, "first", &liquidation).await.expect(201)["watch"]["id"], first["watch"]["id"]);
+        // What was removed does not come back, and costs nothing.
+        assert_eq!(metered.delete(&path(&first)).await.status, 204);
+        let removed = send(&metered, "first", &liquidation).await;
+        assert_eq!(removed.expect(422)["code"], "idempotency_key_reused");
+        for key in ["second", "third"] {
+            assert_eq!(cost(&send(&metered, key, &liquidation).await), Some(100), "{key}");
+        }
+        assert_eq!(send(&metered, "fourth", &liquidation).await.expect(429)["code"], "units_used_up");
+        let again = send(&metered, "third", &liquidation).await;
+        assert_eq!((again.status.as_u16(), cost(&again), used(&metered).await), (201, Some(0), json!(300)));
+    });
+}
+
+#[test]
+fn one_idempotency_key_is_one_group() {
+    run(async {
+        let market = Market::start().await;
+        let service = Service::start(&market.config(market.chain.url(), ""));
+        let api = service.keyed();
+        let body = |name: &str| json!({ "name": name, "when": [{ "measure": "liquidation" }] });
+        let send = |key: &str, body: &Value| answer(identified(&api, "/api/v2/watches/groups", key, body));
+        let loans = body("Loans");
+        let ten = join_all((0..10).map(|_| send("first", &loans))).await;
+        let first = ten[0].expect(201);
+        for one in &ten {
+            let one = one.expect(201);
+            assert_eq!((&one["group"]["id"], &one["secret"]), (&first["group"]["id"], &first["secret"]));
+        }
+        assert_eq!(send("first", &body("Others")).await.expect(422)["code"], "idempotency_key_reused");
+        assert_eq!(send("", &loans).await.expect(400)["code"], "idempotency_key");
+        let watch = json!({ "address": wallet("ada"), "when": [{ "measure": "liquidation" }] });
+        let watch = answer(identified(&api, "/api/v2/watches", "first", &watch)).await;
+        assert_eq!(watch.expect(422)["code"], "idempotency_key_reused");
+        assert_ne!(send("second", &loans).await.expect(201)["group"]["id"], first["group"]["id"]);
+    });
+}
+
+#[test]
+fn whenever_the_server_is_killed_a_repeated_request_is_paid_once() {
+    run(async {
+        const EACH: usize = 8;
+        let market = Market::start().await;
+        let config = market.config(market.chain.url(), &keys().replace("units = 300", "units = 100000"));
+        let mut service = Service::start(&config);
+        let body = json!({ "address": wallet("ada"), "when": [{ "measure": "liquidation" }] });
+        let send = |api: &Caller, kill: usize, n: usize| {
+            identified(api, "/api/v2/watches", &format!("watch {n} before kill {kill}"), &body)
+        };
+        for kill in 0..6 {
+            let api = service.with_key(METERED);
+            let asked: Vec<_> = (0..EACH).map(|n| tokio::spawn(try_answer(send(&api, kill, n)))).collect();
+            // The test kills at many moments; this is the next one.
+            tokio::time::sleep(Duration::from_millis(3 * kill as u64)).await;
+            service = Service::start_in(service.kill(), &config, &[]);
+            let api = service.with_key(METERED);
+            for (n, asked) in asked.into_iter().enumerate() {
+                let before = asked.await.expect("the caller is told").ok().map(|answer| answer.expect(201));
+                let again = answer(send(&api, kill, n)).await.expect(201);
+                assert!(before.is_none_or(|before| before["watch"]["id"] == again["watch"]["id"]), "{again}");
+            }
+            let count = EACH * (kill + 1);
+            assert_eq!(used(&api).await, json!(100 * count));
+            assert_eq!(api.get("/api/v2/watches").await.ok()["total"], json!(count));
+        }
     });
 }
 
@@ -223,7 +327,7 @@ fn the_watches_of_a_revoked_key_end_and_are_delivered_no_more() {
         // One that nothing evaluates: it must not keep its place either.
         let paused = watch(&lender, json!({ "every_s": 86_400 })).await;
         let pause = lender.request(Method::PATCH, &path(&paused)).json(&json!({ "paused": true }));
-        assay_tests::service::answer(pause).await.ok();
+        answer(pause).await.ok();
         let start = value(&seen(&lender, &often, |watch| value(watch) > 1.4).await);
         lender.post(&format!("{}/test", path(&often)), &json!({})).await;
         receiver.received(1).await;

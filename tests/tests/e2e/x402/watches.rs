@@ -71,6 +71,8 @@ fn a_payment_buys_one_watch_and_the_same_token_for_the_same_request() {
             let terms = api.post(PATH, asked).await.expect(402);
             assert_eq!(terms["accepts"][0]["maxAmountRequired"], price.to_string(), "{terms}");
         }
+        let unfit = api.request(Method::POST, PATH).header("idempotency-key", "").json(&body(1));
+        answer(unfit).await.expect(402);
         let header = order(&till, 1).header();
         let bare = answer(api.request(Method::POST, PATH).header("x-payment", &header).json(&body(1))).await;
         assert_eq!(bare.expect(400)["code"], "idempotency_key");
