@@ -2,8 +2,8 @@
 
 use utoipa::IntoResponses;
 
-use assay_http::{DetailBody, DetailOrViolations};
 pub use assay_http::responses::*;
+use assay_http::{DetailBody, DetailOrViolations};
 
 /// A path with a watch in it.
 #[derive(IntoResponses)]
