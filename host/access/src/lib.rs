@@ -283,6 +283,7 @@ impl Access {
     pub async fn settle(&self) {
         self.pending.close();
         self.pending.wait().await;
+        self.store.settle().await;
     }
 }
 

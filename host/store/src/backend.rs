@@ -83,6 +83,13 @@ impl Backend {
         either!(self, refund(key, amount))
     }
 
+    pub(crate) async fn settle(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            Self::Redis(redis) => redis.settle().await,
+        }
+    }
+
     pub(crate) async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         match self {
             Self::Embedded(_) => None,

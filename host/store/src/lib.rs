@@ -272,6 +272,11 @@ impl Store {
         self.backend.refund(key, amount).await
     }
 
+    /// Waits until the units of every take with [`StoreError::Unanswered`] are refunded, or the refund has failed.
+    pub async fn settle(&self) {
+        self.backend.settle().await;
+    }
+
     /// Counts a request against `rate` per `window`, across all hosts. Used requests return evenly over the window.
     /// `None` if the caller must count by itself: in a store of one host, and while the servers do not answer in time.
     pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {

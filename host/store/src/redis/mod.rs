@@ -47,6 +47,7 @@ use crate::{
     keys::{KeyName, LEASES, Placement},
     pauses,
 };
+use assay_tasks::Tracker;
 
 /// The fault of servers that are not reached. Their addresses are not for everybody.
 const AWAY: &str = "the store cannot be reached. It is tried again until it can";
@@ -71,6 +72,8 @@ struct RedisState {
     counts: CommandGather<(), Result<Admission, StoreError>>,
     /// Requests that are counted and paid for, by rate and counter.
     metered: CommandGather<u64, Option<Metered>>,
+    /// Refunds of unanswered writes.
+    refunds: Tracker,
     /// Present if writes wait for replicas.
     replicas: Option<Replicas>,
 }
@@ -97,7 +100,8 @@ impl Redis {
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (KeyNaming::new(&config.prefix), Scripts::new(), Pause::default());
         let (takes, counts, metered) = (CommandGather::default(), CommandGather::default(), CommandGather::default());
-        let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas });
+        let refunds = Tracker::new();
+        let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, refunds, replicas });
         assay_tasks::keep("store watch", Arc::downgrade(&inner), watch::watch);
         Ok(Self { inner })
     }
@@ -316,10 +320,16 @@ impl Redis {
         written.into_iter().try_for_each(|written| written.map(drop).map_err(unwritten))
     }
 
+    /// Waits until the refunds of unanswered writes have ended, each by its timeout.
+    pub(super) async fn settle(&self) {
+        self.inner.refunds.close();
+        self.inner.refunds.wait().await;
+    }
+
     /// Refunds, in the background, the units that an unanswered write may have taken.
     fn undo(&self, id: Uuid, counter: String, amount: u64) {
         let this = self.clone();
-        assay_tasks::spawn("store refund", async move {
+        self.inner.refunds.spawn("store refund", async move {
             let keys = [this.inner.naming.write(&id.simple().to_string()), counter];
             let undone = this.inner.scripts.undo.run(&this.inner.link, pauses::REFUND_TIMEOUT, &keys, |command| {
                 command.arg(steps::life(pauses::COMMIT_REMEMBERED)).arg(amount);

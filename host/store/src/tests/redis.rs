@@ -2,6 +2,7 @@
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
+    pin::pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -166,6 +167,33 @@ async fn a_write_whose_answer_is_lost_happens_once() {
         assert_eq!(metered.await, Some(expected));
         assert_eq!(store.get(&paid).await.unwrap(), Some(used));
     }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_the_refund_of_an_unanswered_take() {
+    let server = Redis::start(&FORGETFUL);
+    let breaker = Breaker::before(server.port).await;
+    // Too short to send a call again.
+    let call_timeout = Duration::from_millis(1);
+    let config = config::Store { call_timeout, ..on(&format!("redis://127.0.0.1:{}", breaker.port)) };
+    let store = Store::open(&config).await.unwrap();
+    let (meter, mut used) = (number("meter"), 1);
+    store.put(&meter, &used).await.unwrap();
+    loop {
+        until(async || store.fault().is_none()).await;
+        breaker.lose_after(0);
+        // The lost answer may be that of another call, which the store makes by itself.
+        match store.take(&meter, 5, 100).await {
+            Ok(_) => used += 5,
+            Err(StoreError::Unanswered { .. }) => break,
+            Err(_) => {}
+        }
+    }
+    let mut settling = pin!(store.settle());
+    // The store has not connected again.
+    assert!(futures::poll!(&mut settling).is_pending());
+    settling.await;
+    assert_eq!(store.get(&meter).await.unwrap(), Some(used));
 }
 
 #[tokio::test]
