@@ -193,7 +193,7 @@ impl Reputation {
     /// transactions. `None` if nothing changes.
     ///
     /// # Errors
-    /// [`Lost`] if another worker has taken over, or the store fails: nothing more may be done then.
+    /// [`Lost`] if the lease ended, or the store fails: nothing more may be done then.
     pub async fn advance_all(
         &self,
         lease: &Lease,

@@ -22,7 +22,7 @@ pub struct Lease {
 /// Why the holder of a lease must stop its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
-    #[error("another worker has taken over")]
+    #[error("the lease ended; another worker may have it")]
     Lease,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -68,7 +68,7 @@ impl Store {
                 Err(error) => Some(error.into()),
             };
             match lost {
-                Some(Lost::Lease) => tracing::warn!("another worker has taken over the {what}"),
+                Some(lost @ Lost::Lease) => tracing::warn!("{what}: {lost}"),
                 Some(Lost::Store(error)) => tracing::error!(%error, "{what} stand still"),
                 None => {}
             }
