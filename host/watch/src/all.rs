@@ -1,4 +1,4 @@
-//! The watches of all keys, as an admin lists and removes them.
+//! The watches and groups of all keys, as an admin lists and removes them.
 
 use uuid::Uuid;
 
@@ -9,7 +9,8 @@ use crate::{
 use assay_store::StoreError;
 
 impl Watches {
-    /// One page of the watches of all keys, or of those with the name `by`, oldest first, and the number of all.
+    /// One page of the watches and groups of all keys, or of those with the name `by`, oldest first, and the number of
+    /// all.
     ///
     /// # Errors
     /// The store's failure.
@@ -23,7 +24,7 @@ impl Watches {
         while !is_last {
             let page = self.0.store.page(&WATCHES, after.as_deref(), PAGE).await?;
             let records = page.records.into_iter().map(|(_, record)| record);
-            let named = records.filter(|record| !record.is_group() && by.is_none_or(|by| record.by == by));
+            let named = records.filter(|record| by.is_none_or(|by| record.by == by));
             found.extend(named.map(|record| (record.created_at, record.id)));
             after = page.next;
             is_last = after.is_none();

@@ -233,29 +233,7 @@ impl WatchBody {
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }
     }
-}
 
-/// A watch of any key, for admins.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = WatchOfKey)]
-pub(crate) struct KeyWatchBody {
-    /// Name of the key that created it.
-    pub key: String,
-    pub watch: WatchBody,
-}
-
-/// One page of the watches of all keys, oldest first.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = WatchesOfKeys)]
-pub(crate) struct KeyWatchesBody {
-    pub watches: Vec<KeyWatchBody>,
-    pub page: u64,
-    pub limit: u64,
-    /// All watches of the server, or of the key.
-    pub total: usize,
-}
-
-impl WatchBody {
     /// The watch, if its key may not watch any more because of `lapse`.
     pub(crate) fn under(self, lapse: Option<Lapse>) -> Self {
         let Some(lapse) = lapse.filter(|_| self.state != "ended") else { return self };

@@ -1,24 +1,49 @@
-//! `/api/v2/admin/watches`: the watches of all keys, also of those that cannot ask for them any more.
+//! `/api/v2/admin/watches`: the watches and groups of all keys, also of those that cannot ask for them any more.
 
 use axum::{
     Json, extract::FromRequestParts, extract::State, http::StatusCode, http::request::Parts, response::Response,
 };
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::{WatchRoutes, parameters::WatchPath};
-use crate::{
-    bodies::{KeyWatchBody, KeyWatchesBody, WatchBody},
-    responses,
-};
+use super::{WatchRoutes, groups::shown, parameters::WatchPath};
+use crate::{bodies::WatchBody, group_bodies::GroupBody, responses};
 use assay_http::{
     ApiError,
     extract::{Caller, Paging, optional, single},
     fresh, parameters,
 };
 
+/// One page of the watches and groups of all keys, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchesOfKeys)]
+pub(crate) struct KeyWatchesBody {
+    watches: Vec<KeyWatchBody>,
+    page: u64,
+    limit: u64,
+    /// All watches and groups of the server, or of the key.
+    total: usize,
+}
+
+/// A watch or a group of any key.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WatchOfKey)]
+pub(crate) struct KeyWatchBody {
+    /// Name of the key that created it.
+    key: String,
+    /// `watch` or `group`.
+    #[schema(value_type = String)]
+    kind: &'static str,
+    /// Null for a group.
+    watch: Option<WatchBody>,
+    /// Null for a watch.
+    group: Option<GroupBody>,
+}
+
 /// The key whose watches are listed.
 pub(crate) struct OfKey(Option<String>);
 
-parameters!(OfKey: optional::<String>("key", "Only watches that the key of this name created"));
+parameters!(OfKey: optional::<String>("key", "Only watches and groups that the key of this name created"));
 
 impl<S: Send + Sync> FromRequestParts<S> for OfKey {
     type Rejection = ApiError;
@@ -28,14 +53,15 @@ impl<S: Send + Sync> FromRequestParts<S> for OfKey {
     }
 }
 
-/// The watches of all keys, oldest first, with their state.
+/// The watches and groups of all keys, oldest first, with their state.
 ///
-/// A watch is `suspended` while its key is not configured or lacks the scope `read`. The watches of a revoked key end.
+/// Each group and each watch that has not ended takes a place of `watches.max`. A watch is `suspended` while its key is
+/// not configured or lacks the scope `read`. The watches of a revoked key end.
 #[utoipa::path(
     get, path = "/api/v2/admin/watches", tag = "admin", operation_id = "list_all_watches",
     params(OfKey, Paging),
     responses(
-        (status = 200, description = "The watches", body = KeyWatchesBody),
+        (status = 200, description = "The watches and groups", body = KeyWatchesBody),
         responses::Paged, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
@@ -51,19 +77,24 @@ pub(crate) async fn list(
     let public_key = state.watches.public_key();
     let mut watches = Vec::with_capacity(found.len());
     for watch in found {
-        let lapse = state.watches.0.lapse(&watch.record).await.map_err(ApiError::store)?;
-        let body = WatchBody::of(&watch, &public_key).under(lapse);
-        watches.push(KeyWatchBody { key: watch.record.by, watch: body });
+        watches.push(if watch.record.is_group() {
+            let group = shown(&state, &watch).await?;
+            KeyWatchBody { key: watch.record.by, kind: "group", watch: None, group: Some(group) }
+        } else {
+            let lapse = state.watches.0.lapse(&watch.record).await.map_err(ApiError::store)?;
+            let body = WatchBody::of(&watch, &public_key).under(lapse);
+            KeyWatchBody { key: watch.record.by, kind: "watch", watch: Some(body), group: None }
+        });
     }
     Ok(fresh::once(Json(KeyWatchesBody { watches, page, limit, total })))
 }
 
-/// Removes a watch of any key, with its events. Units are not returned.
+/// Removes a watch of any key with its events, or a group with its watches. Units are not returned.
 #[utoipa::path(
     delete, path = "/api/v2/admin/watches/{watch_id}", tag = "admin", operation_id = "remove_any_watch",
     params(WatchPath),
     responses(
-        (status = 204, description = "The watch is removed"),
+        (status = 204, description = "The watch or the group is removed"),
         responses::OneWatch, responses::Changed, responses::Keyed,
     ),
     security(("key" = [])),

@@ -201,7 +201,7 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn shown(state: &WatchRoutes, group: &Watch) -> Result<GroupBody, ApiError> {
+pub(super) async fn shown(state: &WatchRoutes, group: &Watch) -> Result<GroupBody, ApiError> {
     let watches = state.watches.member_count(group.record.id).await.map_err(ApiError::store)?;
     Ok(GroupBody::of(group, watches, &state.watches.public_key()))
 }
