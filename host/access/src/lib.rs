@@ -29,7 +29,7 @@ use std::{
 
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::sync::oneshot;
 
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
@@ -270,13 +270,16 @@ impl Access {
         }
     }
 
-    /// Starts work that takes or refunds units. [`settle`](Self::settle) waits for it.
-    pub fn spawn<T: Send + 'static>(
+    /// Completes work that takes or refunds units even if its caller is dropped. [`settle`](Self::settle) waits for it.
+    ///
+    /// # Errors
+    /// As [`Tracker::complete`].
+    pub async fn complete<T: Send + 'static>(
         &self,
         name: &'static str,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.pending.spawn(name, work)
+    ) -> Result<T, String> {
+        self.pending.complete(name, work).await
     }
 
     /// Waits until every take and refund has ended: the last step before the store closes.

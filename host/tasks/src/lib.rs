@@ -1,6 +1,7 @@
 //! Background tasks, each with a name: every panic is logged and counted. Tasks of [`Tasks`] end with it; a [`Tracker`]
 //! waits for its tasks; [`spawn`] is for work that neither its caller nor an owner ends. Tasks that run until the
-//! server stops are started with `keep`: after a panic they begin again.
+//! server stops are started with `keep`: after a panic they begin again. A caller that waits for its task with
+//! [`complete`], [`apart`] or [`blocking`] gets the panic instead, and reports it.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -14,13 +15,15 @@ use std::{
 use futures::FutureExt;
 use tokio::{
     runtime::Handle,
+    sync::oneshot,
     task::JoinHandle,
     time::{Instant, sleep},
 };
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
-    task::{TaskTracker, task_tracker::TaskTrackerToken},
+    task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken},
 };
+use tracing::Instrument;
 
 /// The pause before a task that panicked begins again, and the longest such pause.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
@@ -38,6 +41,29 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     tokio::spawn(kept(name, CancellationToken::new(), PAUSES, state, move |state, _| run(state)));
+}
+
+/// Completes `task` even if its caller is dropped.
+///
+/// # Errors
+/// As [`Tracker::complete`].
+pub async fn complete<T: Send + 'static>(
+    name: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> Result<T, String> {
+    Tracker::new().complete(name, task).await
+}
+
+/// Runs `task` as a separate task, which goes on while its caller does not poll, and ends if its caller is dropped. A
+/// panic goes on in the caller. `None` if the runtime ends.
+pub async fn apart<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    match AbortOnDropHandle::new(tokio::spawn(task.in_current_span())).await {
+        Ok(done) => Some(done),
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => None,
+        },
+    }
 }
 
 /// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic
@@ -65,6 +91,20 @@ impl Tracker {
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         self.0.spawn(reported(name, task))
+    }
+
+    /// Completes `task` even if its caller is dropped.
+    ///
+    /// # Errors
+    /// The message of a panic, which the caller reports. Without a caller, it is logged and counted.
+    pub async fn complete<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, String> {
+        let (caller, outcome) = oneshot::channel();
+        self.0.spawn(delivered(name, task, caller).in_current_span());
+        outcome.await.unwrap_or_else(|_| Err("the runtime has ended".to_owned()))
     }
 
     /// As [`Spawner::keep`], for a server that stops when `stop` is cancelled.
@@ -199,14 +239,26 @@ async fn reported<T>(name: &'static str, task: impl Future<Output = T>) -> T {
     }
 }
 
+/// Sends the outcome of `task` to its caller. If the caller is gone, a panic is logged and counted.
+async fn delivered<T>(name: &'static str, task: impl Future<Output = T>, caller: oneshot::Sender<Result<T, String>>) {
+    let outcome = AssertUnwindSafe(task).catch_unwind().await.map_err(|panic| message(&*panic).to_owned());
+    if let Err(Err(panic)) = caller.send(outcome) {
+        report(name, &panic);
+    }
+}
+
 /// The outcome of `task`. A panic is logged and counted. By then, everything that `task` held is dropped.
 async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
     let outcome = AssertUnwindSafe(task).catch_unwind().await;
     if let Err(panic) = &outcome {
-        metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
-        tracing::error!(task = name, panic = message(&**panic), "a background task panicked");
+        report(name, message(&**panic));
     }
     outcome
+}
+
+fn report(name: &'static str, panic: &str) {
+    metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
+    tracing::error!(task = name, panic, "a background task panicked");
 }
 
 /// Repeats `run` until it returns without a panic. After `stop` is cancelled, runs it once more at most.
@@ -251,7 +303,13 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use std::{fs, future::pending, path::Path, pin::pin, sync::Arc};
 
-    use tokio::sync::{Mutex, oneshot};
+    use tokio::sync::Mutex;
+    use tracing::{Event, Subscriber};
+    use tracing_subscriber::{
+        Layer,
+        layer::{Context, SubscriberExt},
+        registry::LookupSpan,
+    };
 
     use super::*;
 
@@ -304,6 +362,40 @@ mod tests {
         tasks.spawner().spawn("sound", async move { done.send(1).unwrap() });
         assert_eq!(finished.await, Ok(1));
         assert!(tasks.shutdown(LONG).await);
+    }
+
+    /// The names of the spans of logged events.
+    #[derive(Clone, Default)]
+    struct Logged(Arc<std::sync::Mutex<Vec<Option<&'static str>>>>);
+
+    impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Logged {
+        fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+            self.0.lock().unwrap().push(context.event_span(event).map(|span| span.name()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_logs_a_panic_in_the_span_of_its_caller_only_if_the_caller_is_gone() {
+        let logged = Logged::default();
+        let _log = tracing::subscriber::set_default(tracing_subscriber::registry().with(logged.clone()));
+        let panicked = complete::<()>("broken", async { panic!("on purpose") }).await;
+        assert_eq!(panicked, Err("on purpose".to_owned()));
+        let apart = apart::<()>(async { panic!("on purpose") });
+        assert!(AssertUnwindSafe(apart).catch_unwind().await.is_err());
+        assert!(logged.0.lock().unwrap().is_empty());
+
+        let (gone, is_gone) = oneshot::channel::<()>();
+        let completed = complete::<()>("broken", async move {
+            let _ = is_gone.await;
+            panic!("on purpose")
+        });
+        let mut caller = Box::pin(completed.instrument(tracing::info_span!("request")));
+        assert!(caller.as_mut().now_or_never().is_none());
+        drop((caller, gone));
+        while logged.0.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*logged.0.lock().unwrap(), [Some("request")]);
     }
 
     #[tokio::test]

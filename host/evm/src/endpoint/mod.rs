@@ -13,7 +13,6 @@ mod status;
 mod waiting;
 
 use std::{
-    panic::resume_unwind,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -24,8 +23,6 @@ use std::{
 use alloy::rpc::json_rpc::RequestPacket;
 use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::task::AbortOnDropHandle;
-use tracing::Instrument;
 use url::Url;
 
 use crate::{
@@ -192,11 +189,7 @@ impl Endpoint {
     ) -> Result<A, Fault> {
         let (endpoint, packet) = (self.clone(), packet.clone());
         let posted = async move { endpoint.post_in_turn::<A>(&packet, rank, patience).await };
-        let task = AbortOnDropHandle::new(assay_tasks::spawn("request", posted.in_current_span()));
-        task.await.unwrap_or_else(|ended| match ended.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            Err(_) => Err(Fault::Unreachable("stopped".into())),
-        })
+        assay_tasks::apart(posted).await.unwrap_or_else(|| Err(Fault::Unreachable("stopped".into())))
     }
 
     async fn post_in_turn<A: Answer>(

@@ -4,7 +4,6 @@ use std::{future::Future, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use crate::{ApiError, Call, Gate, call::Bill};
 use assay_access::{AccessError, Prepaid, PriceClass, Reservation, records::Payer};
@@ -133,7 +132,7 @@ impl Caller {
             Some(reservation).filter(|_| !is_free).into_iter().for_each(Reservation::commit);
             (done, is_free)
         };
-        let made = self.gate.access.spawn("paid change", made.in_current_span()).await;
+        let made = self.gate.access.complete("paid change", made).await;
         let (done, is_free) = made.map_err(|panic| ApiError::internal("paid_change", panic))?;
         self.settled(units, left, is_free);
         done.map(|(done, _)| done)

@@ -3,7 +3,6 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
-use tracing::Instrument;
 use utoipa::ToSchema;
 
 use crate::{
@@ -67,7 +66,7 @@ pub(crate) struct Component(Vec<u8>);
 pub(super) async fn to_its_end<T: Send + 'static>(
     change: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, ApiError> {
-    assay_tasks::spawn("change", change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
+    assay_tasks::complete("change", change).await.map_err(|panic| ApiError::internal("rollout", panic))
 }
 
 /// Adds a component to the shelf.

@@ -34,7 +34,7 @@ pub(crate) struct BackupBody {
     security(("key" = [])),
 )]
 pub(crate) async fn make(State(state): State<Operations>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {
-    let making = assay_tasks::spawn("backup", async move {
+    let making = assay_tasks::complete("backup", async move {
         let _turn = state.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
         let name = format!("assay-{}.redb", Utc::now().format("%Y%m%dT%H%M%S%.3fZ"));
         state.store.back_up(&state.backups.folder.join(name)).await
