@@ -206,8 +206,10 @@ fn compiled_models() -> PathBuf {
     let all = binary.with_file_name("compiled-models");
     let ours = all.join(built.to_string());
     if !ours.exists() {
-        // Folders of earlier builds only use disk space.
-        let _ = std::fs::remove_dir_all(&all);
+        // Folders of earlier builds only use disk space. A server that another test starts may make ours meanwhile.
+        for folder in std::fs::read_dir(&all).into_iter().flatten().flatten().filter(|folder| folder.path() != ours) {
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
     }
     ours
 }
