@@ -22,7 +22,7 @@ const SIZES = {
 };
 const SERIOUS = ["serious", "critical"];
 /** Milliseconds; a view that never comes is an error, not a measurement. */
-const PATIENCE = 60_000;
+const PATIENCE = 600_000;
 
 /** Records requests to other servers, errors of scripts, and refusals of the content policy. */
 function watch(page, mode, { base, findings }) {

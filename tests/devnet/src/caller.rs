@@ -1,11 +1,9 @@
 //! Callers of the API.
 
-use std::time::Duration;
-
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::until::until;
+use crate::until::{PATIENCE, until};
 
 /// A caller of the API.
 #[derive(Clone)]
@@ -117,5 +115,5 @@ pub async fn try_answer(request: reqwest::RequestBuilder) -> reqwest::Result<Ans
 }
 
 fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().expect("an HTTP client")
+    reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().expect("an HTTP client")
 }
