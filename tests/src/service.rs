@@ -8,6 +8,7 @@ use std::{
 };
 
 pub use assay_devnet::caller::{Answer, Caller, answer, try_answer};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
@@ -159,6 +160,16 @@ impl Service {
 /// locally.
 pub fn counting_together(config: &str) -> String {
     config.replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n")
+}
+
+/// Returns `body` without its time, to be compared with one that was computed at another moment.
+///
+/// # Panics
+/// If it has none.
+pub fn without_time(mut body: Value) -> Value {
+    let time = body.as_object_mut().and_then(|fields| fields.remove("timestamp"));
+    assert!(time.is_some(), "no time in {body}");
+    body
 }
 
 /// Returns the configuration of a server without chains.

@@ -3,7 +3,7 @@
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
-    service::{Caller, Service, shelf_copy},
+    service::{Caller, Service, shelf_copy, without_time},
     until::until,
 };
 use serde_json::{Value, json};
@@ -24,9 +24,7 @@ fn path(wallet: &str) -> String {
 async fn said(api: &Caller) -> Vec<Value> {
     let mut answers = Vec::new();
     for wallet in WALLETS {
-        let mut answer = api.get(&path(wallet)).await.ok();
-        answer.as_object_mut().unwrap().remove("timestamp");
-        answers.push(answer);
+        answers.push(without_time(api.get(&path(wallet)).await.ok()));
     }
     answers
 }
