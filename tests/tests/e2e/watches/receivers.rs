@@ -10,6 +10,7 @@ use std::{
 use assay_tests::{
     packages, python,
     receiver::{Consent, Delivery, Receiver, signature},
+    redis::free_port,
     service::{Caller, Service, answer},
     until::until,
 };
@@ -49,11 +50,6 @@ fn code(language: &str) -> String {
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("receivers")
-}
-
-/// A port that is free now.
-async fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr()).expect("a free port").port()
 }
 
 /// A watch whose events are delivered once it has a receiver, and its secret.
@@ -121,7 +117,7 @@ fn spawned(command: &mut Command, secret: &str, port: u16) -> Child {
 fn the_receiver_in_typescript_takes_deliveries_and_refuses_others() {
     run(async {
         let market = Market::start().await;
-        let port = port().await;
+        let port = free_port();
         let service = service(&market, port);
         let api = service.keyed();
         let (watch, secret) = secret(&api).await;
@@ -135,7 +131,7 @@ fn the_receiver_in_typescript_takes_deliveries_and_refuses_others() {
 fn the_receiver_in_python_takes_deliveries_and_refuses_others() {
     run(async {
         let market = Market::start().await;
-        let port = port().await;
+        let port = free_port();
         let service = service(&market, port);
         let api = service.keyed();
         let (watch, secret) = secret(&api).await;
