@@ -211,7 +211,7 @@ fn what_a_request_names_goes_before_a_pin_that_before_a_header_that_before_a_sha
             let record = [&found["record"]["chosen"], &found["asked_by"], &found["model"]["version"]];
             assert_eq!(record, [chosen, by, "1.0"], "{found}");
         }
-        let soon = (chrono::Utc::now() + chrono::Duration::seconds(3)).to_rfc3339();
+        let soon = (chrono::Utc::now() + chrono::Duration::seconds(10)).to_rfc3339();
         api.put(SPLIT, &json!({ "shares": shares, "pins": pin(&soon) })).await.ok();
         let after = until(async || with(&lender, "", None).await, |answer| reason(answer) == "split").await;
         assert_eq!(said(&after), is("7.0", "split"));
