@@ -3,6 +3,7 @@
 use assay_tests::{
     devnet::actors::address,
     service::{Answer, Caller, Service, plugins},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +24,11 @@ fn wallets(weeks: &[Value]) -> u64 {
     all.map(|week| week["wallets"].as_u64().expect("a count")).sum()
 }
 
+/// As [`weeks`], once champion and challenger have so many wallets: those of the last seconds may be in evaluation.
+async fn weeks_of(api: &Caller, count: u64) -> Vec<Vec<Value>> {
+    until(async || weeks(api).await, |found| found.iter().all(|weeks| wallets(weeks) >= count)).await
+}
+
 async fn score(api: &Caller, wallets: &[&str]) {
     for wallet in wallets {
         let path = format!("/api/v2/score/address/{}", address(wallet));
@@ -41,7 +47,7 @@ fn the_inputs_of_scored_wallets_are_counted_by_wallet_and_survive_a_restart() {
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.4"] })).await.ok();
         score(&api, &WALLETS).await;
         score(&api, &WALLETS[..1]).await;
-        let found = weeks(&api).await;
+        let found = weeks_of(&api, 3).await;
         assert_eq!(
             found.iter().map(|weeks| wallets(weeks)).collect::<Vec<_>>(),
             [3, 3],
@@ -72,7 +78,7 @@ fn the_inputs_of_scored_wallets_are_counted_by_wallet_and_survive_a_restart() {
         score(&api, &WALLETS[1..]).await;
         assert_eq!(weeks(&api).await, found, "a wallet counts once a week");
         score(&api, &["liquidated"]).await;
-        let found = weeks(&api).await;
+        let found = weeks_of(&api, 4).await;
         assert_eq!(found.iter().map(|weeks| wallets(weeks)).collect::<Vec<_>>(), [4, 4], "{found:?}");
     });
 }
