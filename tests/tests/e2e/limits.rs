@@ -84,10 +84,13 @@ async fn a_rate_is_counted_down_in_every_answer_and_then_told() {
 #[tokio::test]
 async fn a_burst_gets_what_the_rate_allows_and_not_one_more() {
     let host = Service::start(&with_rates(""));
-    let api = host.with_key(RATED);
+    let (api, started) = (host.with_key(RATED), Instant::now());
     let answers = join_all((0..60).map(|_| api.get(SCORE))).await;
+    // One comes back every 20 seconds.
+    let back = usize::try_from(started.elapsed().as_secs() / 20).expect("a number");
     let count = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
-    assert_eq!((count(200), count(429)), (3, 57));
+    assert_eq!(count(200) + count(429), 60);
+    assert!((3..=3 + back).contains(&count(200)), "{} of 3 were answered", count(200));
 }
 
 #[tokio::test]

@@ -141,7 +141,9 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         let mut alone = callers(&api, 1, 0, Instant::now() + length / 4).await;
         let full = callers(&api, ROOM, 1_000_000, Instant::now() + length / 4).await;
         assert!(alone.wrong.is_empty() && full.wrong.is_empty(), "{:?} {:?}", alone.wrong.first(), full.wrong.first());
-        let sustained = full.accepted.len() as f64 / (length / 4).as_secs_f64();
+        // As measured, or by the fastest request of one caller if a busy machine held up the measurement.
+        let fastest = alone.accepted.iter().min().expect("an answer").as_secs_f64();
+        let sustained = (full.accepted.len() as f64 / (length / 4).as_secs_f64()).max(ROOM as f64 / fastest);
         let before = service.resident();
 
         let mut seen = offered(&api, 4.0 * sustained, 2_000_000, length).await;
