@@ -179,7 +179,9 @@ fn forty_files_that_take_long_hold_up_no_start() {
 fn twelve_uploads_at_once_are_answered_while_the_server_serves_others() {
     run(async {
         let shelf = shelf_copy();
-        let service = Service::sandbox(shelf.path());
+        // An upload that is being compiled is answered, however long that takes.
+        let config = sandbox_config(shelf.path()) + "[http]\nrequest_timeout_ms = 300000\n";
+        let service = Service::start(&config);
         let api = service.keyed();
         let stop = Arc::new(AtomicBool::new(false));
         let other = bystander(&api, &stop);
