@@ -128,6 +128,7 @@ fn a_question_counts_although_the_url_changes_while_it_is_asked() {
             let change = json!({ "url": format!("{}?{at}", victim.url) });
             answer(attacker.request(Method::PATCH, &path(&watch)).json(&change)).await.ok();
         }
+        assay_tests::until::until(async || victim.requests().len(), |asked| *asked > 0).await;
         let mut last = 0;
         while last != victim.requests().len() {
             last = victim.requests().len();

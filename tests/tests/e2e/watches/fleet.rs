@@ -82,7 +82,7 @@ fn events_that_expire_before_their_delivery_keep_back_no_later_one() {
         );
 
         // One that expires between its attempts ends the deliveries, until their owner resumes them.
-        receiver.answer([Manner::Status(500)]);
+        receiver.answer([Manner::Slower(20)]);
         let test = async || api.post(&format!("{}/test", path(&created)), &json!({})).await.expect(202);
         test().await;
         assert_eq!(receiver.received(5).await[4].body["data"]["seq"], 5);
