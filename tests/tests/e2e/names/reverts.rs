@@ -75,7 +75,8 @@ fn a_name_off_the_chain_is_read_elsewhere_or_not_at_all_and_never_absent() {
         world.chain.mine().await.expect("names are registered");
         let batches = ["x-batch-gateway:true".to_owned()];
         let universal = Universal::deploy(&mut world.chain, world.ens.registry, &batches).await.expect("the stub");
-        let outbound = format!("[outbound]\nallow = [\"{}\"]\n", gateway.url.trim_start_matches("http://"));
+        let allowed = gateway.url.trim_start_matches("http://");
+        let outbound = format!("[outbound]\nallow = [\"{allowed}\"]\ntimeout_ms = 20000\n");
         let node = world.chain.url();
         let owner = json!(owner.to_checksum(None));
 

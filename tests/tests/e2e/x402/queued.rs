@@ -42,11 +42,13 @@ fn a_payer_whose_signature_expires_in_the_queue_signs_again_and_keeps_its_place(
         }
         till.world.mining(false).await;
         let orders: Vec<_> = payers.iter().map(|payer| order(&till, payer)).collect();
+        let first = orders[0].header();
+        assert_eq!(pay(&api, &first, 0).await.expect(503)["code"], "settlement_pending");
+        waiting(&till.world, 1).await;
+        // A signature must hold for 20 seconds, so it is made when it is needed.
         let mut short = orders[1].clone();
         short.authorization.valid_before = U256::from(now() + 24);
-        let headers: Vec<String> = [&orders[0], &short, &orders[2]].into_iter().map(|order| order.header()).collect();
-        assert_eq!(pay(&api, &headers[0], 0).await.expect(503)["code"], "settlement_pending");
-        waiting(&till.world, 1).await;
+        let headers = [first, short.header(), orders[2].header()];
         assert_eq!((queue(&api, &headers[1], 1).await, queue(&api, &headers[2], 2).await), (1, 2));
         // A second signature counts for the first as long as that one holds.
         let mut again = order(&till, &payers[1]);
