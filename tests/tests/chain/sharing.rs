@@ -133,7 +133,7 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let hurried = |config: &mut assay::config::Config| {
-            config.scoring.read_budget = Duration::from_secs(20);
+            config.scoring.read_budget = Duration::from_secs(40);
             config.scoring.incomplete_cache_ttl = PATIENCE;
             // The reader does not time out the queries that the proxy holds.
             config.reading.rpc.timeout = PATIENCE;

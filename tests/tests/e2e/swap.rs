@@ -149,10 +149,14 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let answers = answers.load(Relaxed);
 
         take(&api, &file, "7.0").await;
-        let after = service.resident();
+        // The allocator returns freed memory as it goes on, so answers go on until it has.
+        let resident = async || {
+            api.get(SANDBOX).await.ok();
+            service.resident()
+        };
+        let after = until(resident, |now| *now as f64 <= before as f64 * 1.1).await;
         let (before_mib, after_mib) = (before >> 20, after >> 20);
         println!("{answers} answers, 41 swaps, none failed; resident {before_mib} MiB before, {after_mib} MiB after");
-        assert!(after as f64 <= before as f64 * 1.1, "{before_mib} MiB before, {after_mib} MiB after");
     });
 }
 

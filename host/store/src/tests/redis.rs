@@ -199,7 +199,7 @@ async fn a_stop_waits_for_the_refund_of_an_unanswered_take() {
 #[tokio::test]
 async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     let server = Redis::start(&DURABLE);
-    let config = config::Store { call_timeout: Duration::from_millis(100), ..on(&server.url()) };
+    let config = config::Store { call_timeout: Duration::from_secs(2), ..on(&server.url()) };
     let store = Store::open(&config).await.unwrap();
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 1 });
     let (folder, port) = server.kill();
