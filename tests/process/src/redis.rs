@@ -2,9 +2,10 @@
 
 use std::{
     net::TcpListener,
+    ops::Range,
     path::Path,
     process::Command,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{Mutex, PoisonError},
 };
 
 use tempfile::TempDir;
@@ -17,9 +18,10 @@ pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfs
 pub const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
 /// Maximum number of attempts to start: another process may take the free port first.
 const TRIES: usize = 5;
-/// The first of the ports for servers that need their port again, and their number.
-const FIRST_PORT: u32 = 10_000;
-const PORTS: u32 = 6_000;
+/// The ports for servers that need their port again.
+const PORTS: Range<u16> = 10_000..16_000;
+/// Each process takes so many of them at a time, so that no other one takes that of a server that is down.
+const BLOCK: u16 = 100;
 
 /// One server. Dropping it kills it.
 pub struct Redis {
@@ -96,11 +98,34 @@ pub fn ask(port: u16, command: &[&str]) -> String {
 /// # Panics
 /// If there is none.
 pub fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Another process begins elsewhere.
-    let first = std::process::id().wrapping_mul(97);
-    let offset = || first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS;
-    let mut ports = (0..PORTS).filter_map(|_| u16::try_from(FIRST_PORT + offset()).ok());
-    let port = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
-    port.unwrap_or_else(|| panic!("no free port"))
+    static OURS: Mutex<Ports> = Mutex::new(Ports { rest: 0..0, blocks: Vec::new() });
+    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if let Some(port) = ours.rest.find(|port| listen(*port).is_some()) {
+            return port;
+        }
+        ours.take_block();
+    }
+}
+
+/// The ports of this process.
+struct Ports {
+    /// Those that were not returned yet.
+    rest: Range<u16>,
+    /// A listener at the first port of each block keeps the block for as long as the process lives.
+    blocks: Vec<TcpListener>,
+}
+
+impl Ports {
+    fn take_block(&mut self) {
+        let mut firsts = PORTS.step_by(usize::from(BLOCK));
+        let taken = firsts.find_map(|first| Some((first, listen(first)?)));
+        let (first, listener) = taken.unwrap_or_else(|| panic!("no free port"));
+        self.rest = first + 1..first + BLOCK;
+        self.blocks.push(listener);
+    }
+}
+
+fn listen(port: u16) -> Option<TcpListener> {
+    TcpListener::bind(("127.0.0.1", port)).ok()
 }
