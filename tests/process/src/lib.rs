@@ -11,8 +11,8 @@ use std::thread;
 
 use tokio::sync::watch;
 
-/// Lines of output kept for an error message.
-const KEPT: usize = 40;
+/// Lines of output kept for an error message, and for tests that wait for one of them.
+const KEPT: usize = 400;
 
 /// The input of the shell is a pipe from this process. When the pipe closes, `cat` ends and the shell ends the child:
 /// with SIGKILL, or with SIGTERM and ten seconds later SIGKILL. The shell closes its own output first, so that the
