@@ -11,8 +11,9 @@ use assay_tests::{
     until::until,
 };
 use flate2::read::GzDecoder;
+use redb::{Database, ReadableTable as _, TableDefinition};
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::run;
 
@@ -26,8 +27,31 @@ fn old_store() -> TempDir {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("upgrade/e01fb907.redb.gz");
     let (dir, mut bytes) = (tempfile::tempdir().expect("a folder"), Vec::new());
     GzDecoder::new(fs::File::open(file).expect("the store")).read_to_end(&mut bytes).expect("a compressed store");
-    fs::write(dir.path().join("assay.redb"), bytes).expect("a copy");
+    let draft = NamedTempFile::new().expect("a file");
+    fs::write(draft.path(), bytes).expect("a copy");
+    keep_score(draft.path()).expect("the store can be changed");
+    // Another file, since a process that another test starts may hold the lock of the first one a moment longer.
+    fs::copy(draft.path(), dir.path().join("assay.redb")).expect("a copy");
     dir
+}
+
+/// Removes the end of the score, which was kept for 30 days: this test is also run later.
+fn keep_score(store: &Path) -> Result<(), redb::Error> {
+    const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::new("records");
+    const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
+    let (id, _) = SCORE.split_once('-').expect("a number and its signature");
+    let key = format!("score/{id}");
+    let database = Database::open(store)?;
+    let writing = database.begin_write()?;
+    {
+        let (mut records, mut expiry) = (writing.open_table(RECORDS)?, writing.open_table(EXPIRY)?);
+        let found = records.get(key.as_str())?.map(|found| (found.value().0, found.value().1.to_owned()));
+        let (until, bytes) = found.expect("the store has the score");
+        expiry.remove((until, key.as_str()))?.expect("the score has an end");
+        records.insert(key.as_str(), (0_u64, bytes.as_slice()))?;
+    }
+    writing.commit()?;
+    Ok(())
 }
 
 /// The versions of the credit model, each with its role.
