@@ -222,12 +222,12 @@ fn a_job_pauses_when_asked_and_when_units_are_used_up() {
         assert_eq!(api.put(&state, &json!({ "state": "running" })).await.ok()["status"], "queued");
         assert_eq!(ended(&api, &job).await["counts"], paused["counts"]);
 
-        let own = csv(&admin, "", twice(300)).await.expect(202);
+        let own = csv(&admin, "", twice(1_500)).await.expect(202);
         let state = format!("{}/state", own["status_url"].as_str().unwrap());
         let stopped = admin.put(&state, &json!({ "state": "paused" })).await.ok();
         assert_eq!((&stopped["status"], &stopped["reason"]), (&json!("paused"), &json!("owner")));
         admin.put(&state, &json!({ "state": "running" })).await.ok();
-        assert_eq!(ended(&admin, &own).await["counts"]["inactive"], 600);
+        assert_eq!(ended(&admin, &own).await["counts"]["inactive"], 3_000);
     });
 }
 
