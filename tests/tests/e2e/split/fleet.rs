@@ -2,22 +2,26 @@
 
 use super::*;
 
+/// Two hosts with the models 7.0 and 8.0, their configurations, and what must outlive them.
+async fn fleet(more: &str) -> (impl Sized, Vec<String>, Vec<Service>) {
+    let (server, shelves) = (Redis::start(&DURABLE), [shelf_copy(), shelf_copy()]);
+    let mut configs = Vec::new();
+    for shelf in &shelves {
+        let config = configured(shelf.path(), more).await;
+        configs.push(redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:"));
+    }
+    let services: Vec<_> = configs.iter().map(|config| Service::start(config)).collect();
+    add_models(&services[0].keyed()).await;
+    let lists = |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
+    services[1].keyed().until("/api/v2/models", lists).await;
+    ((server, shelves), configs, services)
+}
+
 #[test]
 fn hosts_of_a_fleet_split_alike() {
     run(async {
-        let server = Redis::start(&DURABLE);
-        let shelves = [shelf_copy(), shelf_copy()];
-        let mut hosts = Vec::new();
-        for shelf in &shelves {
-            let config = configured(shelf.path(), "").await;
-            let config = redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:");
-            hosts.push(Service::start(&config));
-        }
+        let (_around, _, hosts) = fleet("").await;
         let (one, two) = (hosts[0].keyed(), hosts[1].keyed());
-        add_models(&one).await;
-        let lists =
-            |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
-        two.until("/api/v2/models", lists).await;
         let shares = json!({ "shares": [share("7.0", 40.0), share("8.0", 30.0)] });
         let set = one.put(SPLIT, &shares).await.ok();
         two.until(SPLIT, |split| split.ok() == set).await;
@@ -108,18 +112,7 @@ const SCORED: [&str; 6] = ["saver", "borrower", "liquidated", "whale", "farmer",
 #[test]
 fn under_load_each_wallet_has_the_version_of_the_rule_over_changes_and_kills() {
     run(async {
-        let server = Redis::start(&DURABLE);
-        let shelves = [shelf_copy(), shelf_copy()];
-        let mut configs = Vec::new();
-        for shelf in &shelves {
-            let config = configured(shelf.path(), ALWAYS).await;
-            configs.push(redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:"));
-        }
-        let mut services: Vec<Service> = configs.iter().map(|config| Service::start(config)).collect();
-        add_models(&services[0].keyed()).await;
-        let lists =
-            |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
-        services[1].keyed().until("/api/v2/models", lists).await;
+        let (_around, configs, mut services) = fleet(ALWAYS).await;
         let hosts = Arc::new(RwLock::new(services.iter().map(Service::keyed).collect::<Vec<_>>()));
         let (epoch, log) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Log::default())));
         let load: Vec<_> =
