@@ -42,19 +42,8 @@ fn hosts_of_a_fleet_split_alike() {
 #[test]
 fn of_two_changes_at_once_on_two_hosts_one_is_refused() {
     run(async {
-        let server = Redis::start(&DURABLE);
-        let shelves = [shelf_copy(), shelf_copy()];
-        let mut hosts = Vec::new();
-        for shelf in &shelves {
-            let config = configured(shelf.path(), "").await;
-            let config = redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:");
-            hosts.push(Service::start(&config));
-        }
+        let (_around, _, hosts) = fleet("").await;
         let (one, two) = (hosts[0].keyed(), hosts[1].keyed());
-        add_models(&one).await;
-        let lists =
-            |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
-        two.until("/api/v2/models", lists).await;
         for percent in [10.0, 20.0, 30.0] {
             let read = one.get(SPLIT).await;
             two.until(SPLIT, |split| tag(split) == tag(&read)).await;
