@@ -46,6 +46,12 @@ async fn calls(proxy: &Proxy, request: impl Future<Output = Answer>) -> (usize, 
     (timeout(PATIENCE, quiet()).await.expect("it is quiet again"), answer)
 }
 
+/// As [`calls`], once more if it is more than `most`: the server itself asks for the head every 30 seconds.
+async fn calls_up_to(most: usize, proxy: &Proxy, request: impl AsyncFn() -> Answer) -> (usize, Answer) {
+    let (made, answer) = calls(proxy, request()).await;
+    if made <= most { (made, answer) } else { calls(proxy, request()).await }
+}
+
 #[test]
 fn a_request_without_a_key_causes_what_the_guide_says() {
     run(async {
@@ -55,9 +61,9 @@ fn a_request_without_a_key_causes_what_the_guide_says() {
         let api = service.anonymous();
         let get = async |path: &str| api.get(path).await;
         get("/api/v2/agents?limit=1").await.ok();
-        let (one, _) = calls(&proxy, get("/api/v2/agents?limit=1")).await;
-        let (none, _) = calls(&proxy, get("/api/v2/agents?limit=1&page=99")).await;
         let (first, each) = figure("agents");
+        let (one, _) = calls_up_to(first + each, &proxy, async || get("/api/v2/agents?limit=1").await).await;
+        let (none, _) = calls_up_to(first, &proxy, async || get("/api/v2/agents?limit=1&page=99").await).await;
         println!("agents: {none} calls and {} for an agent", one - none);
         assert_eq!((none, one - none), (first, each));
         let missing = "00000000-0000-4000-8000-000000000000";
@@ -80,8 +86,8 @@ fn a_request_without_a_key_causes_what_the_guide_says() {
             ("records", &evidence),
             ("records", "/api/v2/models/credit/1.1/component"),
         ] {
-            let (made, answer) = calls(&proxy, get(path)).await;
             let most = figure(kind).0;
+            let (made, answer) = calls_up_to(most, &proxy, async || get(path).await).await;
             println!("{kind}, {path}: {made} calls, at most {most}; {}", answer.status);
             assert!(made <= most, "{path}: {made}");
         }
@@ -94,14 +100,14 @@ fn a_request_without_a_key_causes_what_the_guide_says() {
             ("forged payment", 402, Some(forged.header())),
             ("unpayable payment", 402, Some(order(&till, &poor).header())),
         ] {
-            let asked = async {
+            let asked = async || {
                 match &request {
                     Some(header) => pay(&api, header, 1).await,
                     None => api.post(PATH, &body).await,
                 }
             };
-            let (made, answer) = calls(&proxy, asked).await;
             let most = figure(kind).0;
+            let (made, answer) = calls_up_to(most, &proxy, asked).await;
             println!("{kind}: {made} calls, at most {most}; {}", answer.status);
             answer.expect(status);
             assert!(made <= most && made * 2 >= most, "{kind}: {made} of {most}");
