@@ -1559,8 +1559,10 @@ export interface components {
             watch_id: string;
         };
         WatchOfKey: {
+            group?: components["schemas"]["WatchGroup"] | null;
             key: string;
-            watch: components["schemas"]["Watch"];
+            kind: string;
+            watch?: components["schemas"]["Watch"] | null;
         };
         WatchReplay: {
             from: number;
