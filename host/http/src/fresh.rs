@@ -55,7 +55,7 @@ impl Known {
     }
 }
 
-/// The tags of `If-Match`: the states in which the client wants a resource changed. Without the header, any state.
+/// The tags of `If-Match`: the states in which a resource may be changed. Without the header, any state.
 #[derive(Debug, Clone, Default)]
 pub struct Expected(Vec<HeaderValue>);
 
@@ -70,12 +70,12 @@ impl<S: Sync> FromRequestParts<S> for Expected {
 }
 
 impl Expected {
-    /// Whether the client wants any state changed.
+    /// Whether there is no `If-Match`.
     pub fn is_any(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the client wants the state changed that `body` shows. A weak tag matches none.
+    /// Whether the state that `body` shows may be changed. A weak tag matches none.
     pub fn allows(&self, body: &impl Serialize) -> bool {
         let is_tagged = |wanted: &str| tagged_json(body).is_ok_and(|(_, tag)| tag == wanted);
         self.is_any() || tags(&self.0).any(|wanted| wanted == "*" || is_tagged(wanted))

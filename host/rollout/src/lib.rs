@@ -75,8 +75,8 @@ struct RolloutState {
 }
 
 impl Rollout {
-    /// Continues with the roles with which `registry` was opened, or what another host has made of them since, and
-    /// closes the steps of the audit log that a crash left open.
+    /// Starts with the roles that `registry` was opened with, adopts what other hosts have stored since, and closes the
+    /// steps of the audit log that a crash left open.
     ///
     /// # Errors
     /// The store's failure.

@@ -23,7 +23,7 @@ const TRIES: usize = 4;
 pub(crate) struct Retry {
     key: Key<RetryRecord>,
     owner: String,
-    /// SHA-256 of what it orders, in hex.
+    /// SHA-256 of its words, in hex.
     request: String,
 }
 
@@ -59,8 +59,8 @@ impl Watches {
         }
     }
 
-    /// Creates a watch or a group for `units` of `payer`, or finds what the same request created before. Returns it
-    /// with the units that it cost now.
+    /// Creates a watch or a group for `units` of `payer`, or finds the one that the same request created before.
+    /// Returns it with the units that this call spent.
     ///
     /// # Errors
     /// [`WatchError`]; nothing was spent.

@@ -207,7 +207,7 @@ pub(crate) enum WatchError {
         "This Idempotency-Key was used for another request within the last day; use another key for another request"
     )]
     OtherRequest,
-    #[error("What this Idempotency-Key created within the last day was removed; use another key to create more")]
+    #[error("The watch or group of this Idempotency-Key was removed; use another key to create one")]
     Removed,
     #[error(transparent)]
     Unpaid(#[from] AccessError),

@@ -20,7 +20,7 @@ pub const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
 const TRIES: usize = 5;
 /// The ports for servers that need their port again.
 const PORTS: Range<u16> = 10_000..16_000;
-/// Each process takes so many of them at a time, so that no other one takes that of a server that is down.
+/// Ports per block. A process reserves whole blocks, so no other process takes the port of its stopped server.
 const BLOCK: u16 = 100;
 
 /// One server. Dropping it kills it.

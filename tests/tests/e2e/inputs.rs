@@ -24,7 +24,7 @@ fn wallets(weeks: &[Value]) -> u64 {
     all.map(|week| week["wallets"].as_u64().expect("a count")).sum()
 }
 
-/// As [`weeks`], once champion and challenger have so many wallets: those of the last seconds may be in evaluation.
+/// Waits until champion and challenger each have `count` wallets: the latest may still be in evaluation.
 async fn weeks_of(api: &Caller, count: u64) -> Vec<Vec<Value>> {
     until(async || weeks(api).await, |found| found.iter().all(|weeks| wallets(weeks) >= count)).await
 }

@@ -35,7 +35,7 @@ fn old_store() -> TempDir {
     dir
 }
 
-/// Removes the end of the score, which was kept for 30 days: this test is also run later.
+/// Removes the expiry of the score, 30 days after it was stored, because this test also runs later.
 fn keep_score(store: &Path) -> Result<(), redb::Error> {
     const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::new("records");
     const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");

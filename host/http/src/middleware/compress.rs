@@ -166,7 +166,7 @@ mod tests {
         }
         let (changed, _) = ask("/list", &[("if-none-match", "\"other-gzip\"")]).await;
         assert_eq!((changed.status(), tag(&changed)), (StatusCode::OK, plain));
-        // Of a change, too.
+        // `If-Match` takes the tags of compressed bodies, too.
         let (compressed, _) = ask("/changed", &[GZIP]).await;
         let given = tag(&compressed);
         assert!(given.ends_with(GZIPPED), "{given}");

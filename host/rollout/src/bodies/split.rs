@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::split::percent;
 use assay_domain::ModelKind;
 use assay_http::values::Moment;
-use assay_registry::{KeyPin, Ramp, Registry, Split, SplitShare};
+use assay_registry::{KeyPin, KindRoles, Ramp, Registry, Split, SplitShare};
 
 /// The versions that answer some wallets or keys in place of the champion.
 #[derive(Debug, Serialize, ToSchema)]
@@ -19,7 +19,7 @@ use assay_registry::{KeyPin, Ramp, Registry, Split, SplitShare};
 pub struct SplitBody {
     #[schema(value_type = String)]
     kind: ModelKind,
-    /// The version that answers everybody else.
+    /// The champion, which answers all others; null if there is none.
     champion: Option<String>,
     shares: Vec<ShareBody>,
     pins: Vec<PinBody>,
@@ -67,7 +67,9 @@ pub(crate) struct PinBody {
 impl SplitBody {
     /// The split of `kind` in `registry`.
     pub fn of(kind: ModelKind, registry: &Registry) -> Self {
-        let Split { shares, pins, choosers, stopped, .. } = registry.roles().of(kind).split;
+        // Only what is stored, not what this host has loaded: the `ETag` is the same on all hosts.
+        let KindRoles { champion, split, .. } = registry.roles().of(kind);
+        let Split { shares, pins, choosers, stopped, .. } = split;
         let ramp = |Ramp { steps, step_seconds, next_at }| RampBody {
             percents: steps.into_iter().map(percent).collect(),
             step_seconds,
@@ -86,7 +88,7 @@ impl SplitBody {
         };
         Self {
             kind,
-            champion: registry.champion_of(kind).ok().map(|champion| champion.version().to_string()),
+            champion: champion.map(|version| version.to_string()),
             shares: shares.into_iter().map(share).collect(),
             pins: pins.into_iter().map(pin).collect(),
             choosers,

@@ -15,6 +15,7 @@ use crate::{
     creation::Retry,
     responses,
     trigger::NewTrigger,
+    watches::WatchError,
 };
 use assay_access::PriceClass;
 use assay_http::{
@@ -57,7 +58,7 @@ pub(crate) struct CreateBody {
 /// Costs units for each 30 days begun. Read the events at `/events`, or let them be delivered to `url` as Standard
 /// Webhooks: the receiver must first agree, either by answering `OPTIONS` with `WebHook-Allowed-Origin`, or by
 /// returning `data.challenge` of a signed `watch.verify`. The same request with the same `Idempotency-Key` returns the
-/// same watch and secret within a day, and costs nothing more.
+/// same watch with its current secret within a day, and costs nothing more.
 ///
 /// If the server sells watches by x402, a request without a key is answered with 402 and the terms, and the response to
 /// a payment has `token`: as a bearer token it alone manages this watch, at the paths below `/{watch_id}`. A payment
@@ -107,7 +108,10 @@ pub(crate) async fn create(
             watches.create(new, (caller.key(), units), retry.as_ref()).await
         }
     };
-    caller.spent(created.as_ref().map_or(0, |(_, units)| *units)).await;
+    // After a failure of the store it is unknown what was spent.
+    if !matches!(created, Err(WatchError::Store(_))) {
+        caller.spent(created.as_ref().map_or(0, |(_, units)| *units)).await;
+    }
     let (watch, _) = created?;
     let secret = Some(watch.record.secret.expose().to_owned());
     let watch = watches.begun(watch).await?;

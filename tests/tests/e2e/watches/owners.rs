@@ -161,7 +161,7 @@ fn one_idempotency_key_is_one_watch() {
         assert_eq!(long.expect(400)["code"], "idempotency_key");
         // Another caller has other keys.
         assert_ne!(send(&api, "first", &liquidation).await.expect(201)["watch"]["id"], first["watch"]["id"]);
-        // What was removed does not come back, and costs nothing.
+        // A removed watch does not come back, and the request costs nothing.
         assert_eq!(metered.delete(&path(&first)).await.status, 204);
         let removed = send(&metered, "first", &liquidation).await;
         assert_eq!(removed.expect(422)["code"], "idempotency_key_reused");
