@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 
 use axum::{
+    Json,
     extract::FromRequestParts,
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
@@ -70,26 +71,20 @@ impl<S: Sync> FromRequestParts<S> for Expected {
 }
 
 impl Expected {
-    /// Whether there is no `If-Match`.
-    pub fn is_any(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether the state that `body` shows may be changed. A weak tag matches none.
-    pub fn allows(&self, body: &impl Serialize) -> bool {
-        let is_tagged = |wanted: &str| tagged_json(body).is_ok_and(|(_, tag)| tag == wanted);
-        self.is_any() || tags(&self.0).any(|wanted| wanted == "*" || is_tagged(wanted))
+    /// Whether a resource in this state may be changed. A weak tag matches none.
+    pub fn allows(&self, state: &impl Serialize) -> bool {
+        let is_tagged = |wanted: &str| tagged_json(state).is_ok_and(|(_, tag)| tag == wanted);
+        self.0.is_empty() || tags(&self.0).any(|wanted| wanted == "*" || is_tagged(wanted))
     }
 }
 
-/// A response with the state of a resource, and its `ETag` for [`Expected`].
+/// A response that shows a resource, with the `ETag` of its `state` for [`Expected`].
 ///
 /// # Errors
-/// 500 when the body cannot be serialised.
-pub fn tagged(body: &impl Serialize) -> Result<Response, ApiError> {
-    let (bytes, tag) = tagged_json(body)?;
-    let json = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, json), (header::ETAG, text(tag))], bytes).into_response())
+/// 500 when the state cannot be serialised.
+pub fn tagged(state: &impl Serialize, body: &impl Serialize) -> Result<Response, ApiError> {
+    let (_, tag) = tagged_json(state)?;
+    Ok(([(header::ETAG, text(tag))], Json(body)).into_response())
 }
 
 /// `body` as JSON, with its strong tag.
@@ -135,7 +130,7 @@ mod tests {
     fn a_change_is_allowed_in_the_state_that_the_client_has_seen() {
         let expected =
             |values: &[&str]| Expected(values.iter().map(|value| HeaderValue::from_str(value).unwrap()).collect());
-        let tag = tagged(&[1, 2]).unwrap().headers()[header::ETAG].to_str().unwrap().to_owned();
+        let tag = tagged(&[1, 2], &"body").unwrap().headers()[header::ETAG].to_str().unwrap().to_owned();
         let (tag, list, weak) = (tag.as_str(), format!("\"b\", {tag}"), format!("W/{tag}"));
         for yes in [vec![], vec!["*"], vec![tag], vec![list.as_str()], vec!["\"b\"", tag]] {
             assert!(expected(&yes).allows(&[1, 2]), "{yes:?}");

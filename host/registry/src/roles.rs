@@ -39,6 +39,11 @@ impl KindRoles {
         self.champion.iter().chain(self.split.versions())
     }
 
+    /// What decides which version answers whom, the same on all hosts: the champion and the split.
+    pub fn split_state(&self) -> impl Serialize {
+        (&self.champion, &self.split)
+    }
+
     /// Notes that an operator made these versions champion or challengers at `now`.
     pub fn note_assigned(&mut self, versions: &[ModelVersion], now: Time) {
         let Self { champion, challengers, assigned, .. } = self;

@@ -99,21 +99,17 @@ impl RecordedRoles {
 }
 
 impl Rollout {
-    /// Reads the stored roles again, and puts in force what another host has changed. A version to which an operator
-    /// has given a role there returns to service here, too.
+    /// Reads the stored roles again, and puts in force what another host has changed. A version to which it has given a
+    /// role returns to service here, too.
     pub(super) async fn adopt(&self, recorded: &mut RecordedRoles) -> Result<(), StoreError> {
-        let found = RecordedRoles::read(&self.inner.store).await?;
-        let is_changed = found.roles != recorded.roles;
-        self.note(recorded, found);
-        if is_changed {
-            let registry = &self.inner.registry;
-            let current = registry.roles();
-            for kind in ModelKind::ALL.into_iter().filter(|kind| recorded.roles.of(*kind) != current.of(*kind)) {
-                let roles = recorded.roles.of(kind);
-                let champion = roles.champion.clone().filter(|version| current.champion(kind) != Some(version));
-                let mut again = roles.assigned_since(&current.of(kind));
-                again.extend(champion);
-                registry.assign(kind, roles, &again, "restore");
+        let before = recorded.roles.clone();
+        self.note(recorded, RecordedRoles::read(&self.inner.store).await?);
+        for kind in ModelKind::ALL {
+            let (before, roles) = (before.of(kind), recorded.roles.of(kind));
+            if roles != before {
+                let mut again = roles.assigned_since(&before);
+                again.extend(roles.champion.clone().filter(|version| before.champion.as_ref() != Some(version)));
+                self.inner.registry.assign(kind, roles, &again, "restore");
             }
         }
         Ok(())

@@ -12,10 +12,9 @@ use super::{
     records::AuditRecord,
     roles::RoleChange,
 };
-use crate::bodies::SplitBody;
 use assay_domain::{ModelKind, ModelVersion};
 use assay_http::fresh::Expected;
-use assay_registry::{KeyPin, NewShare, Ramp, RoleError, SLOTS, Split, SplitShare};
+use assay_registry::{KeyPin, KindRoles, NewShare, Ramp, RoleError, SLOTS, Split, SplitShare};
 use assay_store::Batch;
 use assay_tasks::Spawner;
 
@@ -67,7 +66,7 @@ pub(crate) fn percent(slots: u16) -> f64 {
 }
 
 impl Rollout {
-    /// Replaces the split of a kind if its state is `expected`, and returns the new one.
+    /// Replaces the split of a kind if its state is `expected`, and returns the roles with the new one.
     ///
     /// # Errors
     /// [`MoveError`]; the split is then unchanged.
@@ -77,13 +76,12 @@ impl Rollout {
         wanted: WantedSplit,
         expected: &Expected,
         with: RoleMove,
-    ) -> Result<SplitBody, MoveError> {
+    ) -> Result<KindRoles, MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;
-        if !expected.is_any() {
-            self.adopt(&mut recorded).await?;
-        }
-        if !expected.allows(&SplitBody::of(kind, registry)) {
+        self.adopt(&mut recorded).await?;
+        let is_expected = || expected.allows(&registry.roles().of(kind).split_state());
+        if !is_expected() {
             return Err(MoveError::SplitChanged);
         }
         let before = registry.roles().of(kind).split;
@@ -104,10 +102,8 @@ impl Rollout {
         let change = RoleChange { step, roles, again: &[], cause: "operator", detail: Some(words(&split)) };
         match self.change(change, &mut recorded).await {
             // Another host has stored its change since the roles were read.
-            Err(MoveError::Contested) if !expected.allows(&SplitBody::of(kind, registry)) => {
-                Err(MoveError::SplitChanged)
-            }
-            changed => changed.map(|()| SplitBody::of(kind, registry)),
+            Err(MoveError::Contested) if !is_expected() => Err(MoveError::SplitChanged),
+            changed => changed.map(|()| registry.roles().of(kind)),
         }
     }
 
@@ -235,7 +231,7 @@ impl Rollout {
         let step = self.step(action, kind, before, &split, with);
         let detail = Some(words(&split));
         let batch = audit::closed(Batch::new(), &step, audit::DONE, detail)?;
-        let roles = assay_registry::KindRoles { split, ..self.inner.registry.roles().of(kind) };
+        let roles = KindRoles { split, ..self.inner.registry.roles().of(kind) };
         let change = RoleChange { step, roles, again: &[], cause: "split", detail: None };
         // A refused batch leaves no entry: the next look decides anew.
         self.put_in_force(change, batch, recorded).await?;

@@ -38,7 +38,7 @@ pub(crate) struct GroupBody {
     #[schema(format = Uuid)]
     id: String,
     name: String,
-    /// `active`, `paused` or `ended`.
+    /// `active`, `paused` or `ended`; for an admin `suspended` while its key may not watch.
     #[schema(value_type = String)]
     state: &'static str,
     /// Watches in it.
@@ -78,6 +78,11 @@ impl GroupBody {
             last_event: state.next.saturating_sub(1),
             delivery: record.url.clone().map(|url| DeliveryBody::of(url, delivery, public_key)),
         }
+    }
+
+    /// The group, if its key may not watch any more.
+    pub(crate) fn suspended(self) -> Self {
+        if self.state == "ended" { self } else { Self { state: "suspended", next_digest_at: None, ..self } }
     }
 }
 

@@ -172,6 +172,44 @@ fn a_version_that_failed_on_one_host_returns_there_when_another_host_makes_it_a_
 }
 
 #[test]
+fn a_champion_that_fails_is_replaced_though_another_host_changes_a_role_at_the_same_moment() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let shelves = [shelf_copy(), shelf_copy()];
+        let mut hosts = Vec::new();
+        for shelf in &shelves {
+            hosts.push(Service::start(&on(server.port, &configured(shelf.path(), ALWAYS).await)));
+        }
+        let (a, b) = (hosts[0].keyed(), hosts[1].keyed());
+        let trapping = Credit::new("6.2").act_when(IN_PRODUCTION, act::TRAP).build();
+        a.post_bytes("/api/v2/admin/models", trapping).await.expect(201);
+        let has = |answer: &Answer, version: &str, field: &str, value: &str| {
+            let body = answer.ok();
+            let of_it = body["models"].as_array().unwrap().iter().find(|model| model["version"] == version);
+            of_it.is_some_and(|model| model[field] == value)
+        };
+        until(&b, "/api/v2/models", |answer| has(answer, "6.2", "state", "ready")).await;
+        let promotion = json!({ "version": "6.2", "force": true, "why": "test" });
+        a.put("/api/v2/admin/models/credit/champion", &promotion).await.ok();
+        until(&b, "/api/v2/models", |answer| has(answer, "6.2", "role", "champion")).await;
+        // The failures come before the next look at the stored roles.
+        b.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.3"] })).await.ok();
+        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
+        for _ in 0..3 {
+            a.get(&path).await.expect(500);
+        }
+        for host in [&a, &b] {
+            until(host, "/api/v2/models", |answer| {
+                has(answer, "1.1", "role", "champion") && has(answer, "1.3", "role", "challenger")
+            })
+            .await;
+        }
+        assert!(has(&a.get("/api/v2/models").await, "6.2", "state", "benched"));
+        assert_eq!(a.get(&path).await.ok()["model_version"], "1.1");
+    });
+}
+
+#[test]
 fn a_host_that_could_not_load_an_upload_tries_it_again() {
     run(async {
         let server = Redis::start(&DURABLE);

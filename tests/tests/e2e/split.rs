@@ -281,7 +281,11 @@ fn of_two_changes_of_the_same_split_the_second_is_refused() {
         assert_eq!((now.ok(), tag(&now)), (set.ok(), tag(&set)));
         put_if(&api, &format!("W/{}", tag(&now)), &eight).await.expect(412);
         put_if(&api, &format!("\"other\", {}", tag(&now)), &eight).await.ok();
-        put_if(&api, "*", &seven).await.ok();
+        let once = put_if(&api, "*", &seven).await;
+        api.put(SPLIT, &json!({})).await.ok();
+        let again = api.put(SPLIT, &seven).await;
+        assert_eq!(again.ok(), once.ok());
+        assert_ne!(tag(&again), tag(&once), "other wallets have the version");
         api.put(SPLIT, &eight).await.ok();
         // Another champion answers the rest of the wallets.
         let read = tag(&api.get(SPLIT).await);
@@ -289,7 +293,7 @@ fn of_two_changes_of_the_same_split_the_second_is_refused() {
         api.put("/api/v2/admin/models/credit/champion", &champion).await.ok();
         put_if(&api, &read, &json!({})).await.expect(412);
         let done = ("dev".to_owned(), "split".to_owned(), "done".to_owned());
-        assert_eq!(steps(&api).await, vec![done; 4]);
+        assert_eq!(steps(&api).await, vec![done; 6]);
     });
 }
 

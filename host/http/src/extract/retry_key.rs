@@ -25,10 +25,12 @@ impl<S: Send + Sync> FromRequestParts<S> for RetryKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let mut values = parts.headers.get_all("idempotency-key").iter();
+        let Some(value) = values.next() else { return Ok(Self(None)) };
         let text = value.to_str().unwrap_or_default().trim();
-        if text.is_empty() || text.len() > Self::LONGEST {
-            let why = format!("Idempotency-Key must be 1 to {} printable characters", Self::LONGEST);
+        let is_printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if text.is_empty() || text.len() > Self::LONGEST || !is_printable || values.next().is_some() {
+            let why = format!("Send one Idempotency-Key of 1 to {} printable characters", Self::LONGEST);
             return Err(ApiError::coded(StatusCode::BAD_REQUEST, "idempotency_key", why));
         }
         Ok(Self(Some(text.to_owned())))

@@ -104,7 +104,11 @@ mod tests {
         };
         let changed = |expected: Expected| async move {
             let list = "x".repeat(LONG);
-            if expected.allows(&list) { tagged(&list).into_response() } else { StatusCode::IM_A_TEAPOT.into_response() }
+            if expected.allows(&list) {
+                tagged(&list, &list).into_response()
+            } else {
+                StatusCode::IM_A_TEAPOT.into_response()
+            }
         };
         let router = Router::new()
             .route("/list", get(list))

@@ -249,6 +249,15 @@ impl Catalogue {
         Some(successor)
     }
 
+    /// Replaces a champion that is out of service: another host may have stored roles before this could be stored.
+    pub(crate) fn replace_failed_champion(&mut self, kind: ModelKind) {
+        let Some(version) = self.roles.champion(kind).cloned() else { return };
+        let entry = self.models.get(&(kind, version.clone()));
+        if let Some(reason) = entry.and_then(|entry| entry.out_of_service.clone()) {
+            self.replace_champion(kind, &version, reason);
+        }
+    }
+
     /// The files that contain the bytes of `key`.
     pub(crate) fn files_of(&self, key: &FileKey) -> Vec<String> {
         let holds = |file: &ShelfFile| matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key);

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::split::percent;
 use assay_domain::ModelKind;
 use assay_http::values::Moment;
-use assay_registry::{KeyPin, KindRoles, Ramp, Registry, Split, SplitShare};
+use assay_registry::{KeyPin, KindRoles, Ramp, Split, SplitShare};
 
 /// The versions that answer some wallets or keys in place of the champion.
 #[derive(Debug, Serialize, ToSchema)]
@@ -65,10 +65,8 @@ pub(crate) struct PinBody {
 }
 
 impl SplitBody {
-    /// The split of `kind` in `registry`.
-    pub fn of(kind: ModelKind, registry: &Registry) -> Self {
-        // Only what is stored, not what this host has loaded: the `ETag` is the same on all hosts.
-        let KindRoles { champion, split, .. } = registry.roles().of(kind);
+    /// The split in the roles of `kind`.
+    pub fn of(kind: ModelKind, KindRoles { champion, split, .. }: KindRoles) -> Self {
         let Split { shares, pins, choosers, stopped, .. } = split;
         let ramp = |Ramp { steps, step_seconds, next_at }| RampBody {
             percents: steps.into_iter().map(percent).collect(),

@@ -132,7 +132,7 @@ async fn evidence(state: &RolloutRoutes, kind: ModelKind, pack: &mut ValidationP
     pack.add("outcomes.json", pretty(&OutcomesBody::from(joined)));
     let drift = state.drift.found().await.map_err(ApiError::store)?;
     pack.add("drift.json", pretty(&DriftBody::from(drift)));
-    pack.add("split.json", pretty(&SplitBody::of(kind, rollout.registry())));
+    pack.add("split.json", pretty(&SplitBody::of(kind, rollout.registry().roles().of(kind))));
     let (entries, _) = rollout.audit(1, u64::MAX).await.map_err(ApiError::store)?;
     let own = entries.into_iter().filter(|entry| entry.step.kind == kind);
     let own: Vec<AuditEntryBody> = own.map(Into::into).collect();

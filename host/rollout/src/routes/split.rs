@@ -14,7 +14,7 @@ use assay_http::{
     extract::{Caller, JsonObject, KindPath},
     fresh::{Expected, tagged},
 };
-use assay_registry::{KeyPin, NewShare, Ramp, SLOTS};
+use assay_registry::{KeyPin, KindRoles, NewShare, Ramp, SLOTS};
 
 /// Most pins and choosers.
 const MOST_KEYS: usize = 1_000;
@@ -135,7 +135,8 @@ fn split_kind(kind: ModelKind) -> Result<ModelKind, ApiError> {
     security(("key" = [])),
 )]
 pub(crate) async fn get(State(state): State<RolloutRoutes>, KindPath(kind): KindPath) -> Result<Response, ApiError> {
-    tagged(&SplitBody::of(split_kind(kind)?, state.rollout.registry()))
+    let kind = split_kind(kind)?;
+    shown(kind, state.rollout.registry().roles().of(kind))
 }
 
 /// Replaces the split of the credit models.
@@ -198,5 +199,10 @@ pub(crate) async fn put(
     let pins = pins.into_iter().map(|NewPinBody { key, version, until }| KeyPin { key, version, until }).collect();
     let (rollout, with) = (state.rollout.clone(), RoleMove { why, force, ..by(&caller) });
     let wanted = WantedSplit { shares, pins, choosers };
-    tagged(&to_its_end(async move { rollout.set_split(kind, wanted, &expected, with).await }).await??)
+    let roles = to_its_end(async move { rollout.set_split(kind, wanted, &expected, with).await }).await??;
+    shown(kind, roles)
+}
+
+fn shown(kind: ModelKind, roles: KindRoles) -> Result<Response, ApiError> {
+    tagged(&roles.split_state(), &SplitBody::of(kind, roles.clone()))
 }

@@ -77,11 +77,12 @@ pub(crate) async fn list(
     let public_key = state.watches.public_key();
     let mut watches = Vec::with_capacity(found.len());
     for watch in found {
+        let lapse = state.watches.0.lapse(&watch.record).await.map_err(ApiError::store)?;
         watches.push(if watch.record.is_group() {
             let group = shown(&state, &watch).await?;
+            let group = if lapse.is_some() { group.suspended() } else { group };
             KeyWatchBody { key: watch.record.by, kind: "group", watch: None, group: Some(group) }
         } else {
-            let lapse = state.watches.0.lapse(&watch.record).await.map_err(ApiError::store)?;
             let body = WatchBody::of(&watch, &public_key).under(lapse);
             KeyWatchBody { key: watch.record.by, kind: "watch", watch: Some(body), group: None }
         });

@@ -157,8 +157,11 @@ fn one_idempotency_key_is_one_watch() {
         let other = send(&metered, "first", &body("range")).await;
         assert_eq!(other.expect(422)["code"], "idempotency_key_reused");
         assert_eq!(send(&metered, "", &liquidation).await.expect(400)["code"], "idempotency_key");
-        let long = send(&metered, &"x".repeat(256), &liquidation).await;
-        assert_eq!(long.expect(400)["code"], "idempotency_key");
+        for unfit in ["x".repeat(256), "a\tb".to_owned()] {
+            assert_eq!(send(&metered, &unfit, &liquidation).await.expect(400)["code"], "idempotency_key");
+        }
+        let two = identified(&metered, "/api/v2/watches", "one", &liquidation).header("idempotency-key", "two");
+        assert_eq!(answer(two).await.expect(400)["code"], "idempotency_key");
         // Another caller has other keys.
         assert_ne!(send(&api, "first", &liquidation).await.expect(201)["watch"]["id"], first["watch"]["id"]);
         // A removed watch does not come back, and the request costs nothing.
@@ -373,12 +376,17 @@ fn a_watch_whose_key_is_out_of_the_configuration_waits_for_it() {
         let mut service = Service::start(&configs[0]);
         let desk = service.with_key("assay_watches_desk");
         let watch = watch(&desk, json!({ "url": receiver.url })).await;
+        let group = json!({ "name": "Loans", "when": [{ "measure": "liquidation" }] });
+        desk.post("/api/v2/watches/groups", &group).await.expect(201);
         let start = value(&seen(&desk, &watch, |watch| value(watch) > 1.4).await);
         for (config, reason) in [(&configs[1], "key_without_scope"), (&configs[2], "key_not_configured")] {
             service = Service::start_in(service.kill(), config, &[]);
             let api = service.keyed();
             let found = as_admin(&api, &watch, |watch| watch["state"] == "suspended").await;
             assert_eq!((&found["watch"]["reason"], &found["watch"]["next_check_at"]), (&json!(reason), &Value::Null));
+            let all = api.get("/api/v2/admin/watches").await.ok();
+            let group = all["watches"].as_array().expect("a list").iter().find(|one| one["kind"] == "group");
+            assert_eq!(group.expect("the group")["group"]["state"], "suspended");
             service.logged("watch suspended").await;
         }
         market.price((2_000.0 / start) as u64).await;
