@@ -204,8 +204,8 @@ impl Registry {
         Ok(KindRoles { split, ..catalogue.roles.of(kind) })
     }
 
-    /// Puts the roles of `kind` into effect; they may name absent versions. The versions in `again` return to service if
-    /// they were out of service. A champion that is out of service is replaced.
+    /// Puts the roles of `kind` into effect; they may name absent versions. The versions in `again` return to service
+    /// if they were out of service. A champion that is still out of service is replaced.
     pub fn assign(&self, kind: ModelKind, roles: KindRoles, again: &[ModelVersion], cause: &'static str) {
         let mut catalogue = self.shared.catalogue();
         for version in again {
