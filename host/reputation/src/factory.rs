@@ -7,10 +7,11 @@ use uuid::Uuid;
 use super::{
     Client,
     records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
-    request::{REMEMBERED, Request, holder},
+    request::{Request, holder},
 };
 use assay_access::records::Payer;
 use assay_domain::PaymentId;
+use assay_http::extract::RetryKey;
 use assay_payment::{
     Fulfilment,
     records::{PurchaseRecord, Purchased},
@@ -61,7 +62,7 @@ impl Fulfilment for SubmissionFactory {
                 && holder(&self.store, &key).await?.1.is_none()
             {
                 let retry = RetryRecord { submission: record.id, request: digest };
-                batch = batch.put_expiring(&key, &retry, REMEMBERED)?;
+                batch = batch.put_expiring(&key, &retry, RetryKey::REMEMBERED)?;
             }
             Ok((batch, Some(record.id)))
         }

@@ -1,7 +1,5 @@
 //! A request for a submission: its identity, and its record at acceptance.
 
-use std::time::Duration;
-
 use alloy::primitives::keccak256;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -14,9 +12,6 @@ use assay_access::records::Payer;
 use assay_domain::{Address, B256, Tag, Time};
 use assay_payment::records::{PurchaseRecord, Purchased};
 use assay_store::{Key, Store, StoreError, Versioned};
-
-/// How long a caller's `Idempotency-Key` is remembered.
-pub(super) const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
 /// A request for a submission.
 #[derive(Debug, Clone)]

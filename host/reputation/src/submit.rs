@@ -7,10 +7,11 @@ use super::{
     Barred, Reputation,
     factory::SubmissionFactory,
     records::{self, RetryRecord, SubmissionRecord},
-    request::{REMEMBERED, Request, holder},
+    request::{Request, holder},
 };
 use crate::feedback::Subject;
 use assay_access::records::{self as access, Payer};
+use assay_http::extract::RetryKey;
 use assay_outbox::sender::SenderError;
 use assay_payment::{
     records::{self as payments, PaymentRecord, PaymentState},
@@ -130,7 +131,7 @@ impl Reputation {
         let retry = RetryRecord { submission: id, request: request.digest() };
         let (known, holder) = holder(&self.inner.store, &key).await?;
         let free = if holder.is_none() { known.revision } else { Revision::ABSENT };
-        batch.if_unchanged(&key, free).put_expiring(&key, &retry, REMEMBERED)
+        batch.if_unchanged(&key, free).put_expiring(&key, &retry, RetryKey::REMEMBERED)
     }
 
     /// Adds to `batch` the price of the submission `id`; without that price the batch is refused.
@@ -160,7 +161,7 @@ mod tests {
 
     /// Fails `record` before it is scored.
     async fn fail(reputation: &Reputation, record: &SubmissionRecord) {
-        let lease = reputation.inner.store.acquire("work", "test", REMEMBERED).await.unwrap().unwrap();
+        let lease = reputation.inner.store.acquire("work", "test", RetryKey::REMEMBERED).await.unwrap().unwrap();
         let refused = Event::Refused("no scores".to_owned());
         let failed = reputation.advance(&lease, record, refused).await.unwrap().unwrap();
         assert_eq!((failed.stage, failed.charged), (Stage::Failed, false));

@@ -66,7 +66,7 @@ pub(crate) fn percent(slots: u16) -> f64 {
 }
 
 impl Rollout {
-    /// Replaces the split of a kind if its state is `expected`, and returns the roles with the new one.
+    /// Replaces the split of a kind if it is as `expected`, and returns the new roles.
     ///
     /// # Errors
     /// [`MoveError`]; the split is then unchanged.

@@ -9,8 +9,7 @@ use crate::{
 use assay_store::StoreError;
 
 impl Watches {
-    /// One page of the watches and groups of all keys, or of those with the name `by`, oldest first, and the number of
-    /// all.
+    /// One page of the watches and groups of all keys, or of the key named `by`, oldest first, with their total number.
     ///
     /// # Errors
     /// The store's failure.

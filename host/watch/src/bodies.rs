@@ -29,8 +29,8 @@ pub(crate) struct WatchesBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WatchWithSecret)]
 pub(crate) struct NewWatchBody {
-    /// `whsec_` and base64, which signs deliveries (`v1`). Only the response that creates or replaces it shows it, and
-    /// that to the same request with the same `Idempotency-Key`.
+    /// `whsec_` and base64, which signs deliveries (`v1`). Shown when it is created or replaced, and when the
+    /// creation is repeated with the same `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub secret: Option<String>,

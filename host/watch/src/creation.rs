@@ -1,7 +1,5 @@
-//! Creation of watches and groups by a key: the record, its place, its units and the caller's `Idempotency-Key` are
-//! stored in one write, or nothing is.
-
-use std::time::Duration;
+//! Watches and groups that an API key creates: the record, its place, its units and the `Idempotency-Key` are stored
+//! in one write, or not at all.
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -14,8 +12,6 @@ use assay_access::Caller;
 use assay_http::extract::RetryKey;
 use assay_store::{Batch, Key, Revision, StoreError};
 
-/// How long a caller's `Idempotency-Key` is remembered.
-const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Attempts at the write, if other writes come first.
 const TRIES: usize = 4;
 
@@ -37,7 +33,7 @@ impl Retry {
     /// Adds to `batch` that this request created the watch `id`; the batch is refused if the key is known.
     fn remembered(&self, batch: Batch, id: Uuid) -> Result<Batch, StoreError> {
         let record = RetryRecord { watch: id, request: self.request.clone() };
-        batch.if_unchanged(&self.key, Revision::ABSENT).put_expiring(&self.key, &record, REMEMBERED)
+        batch.if_unchanged(&self.key, Revision::ABSENT).put_expiring(&self.key, &record, RetryKey::REMEMBERED)
     }
 }
 

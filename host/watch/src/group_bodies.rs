@@ -22,8 +22,8 @@ pub(crate) struct GroupsBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WatchGroupWithSecret)]
 pub(crate) struct NewGroupBody {
-    /// `whsec_` and base64, which signs the deliveries of all watches of the group (`v1`). Only the response that
-    /// creates or replaces it shows it, and that to the same request with the same `Idempotency-Key`.
+    /// `whsec_` and base64, which signs the deliveries of all watches of the group (`v1`). Shown when it is created
+    /// or replaced, and when the creation is repeated with the same `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub secret: Option<String>,

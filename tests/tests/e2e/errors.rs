@@ -145,7 +145,7 @@ async fn a_key_with_units_runs_out_and_is_told() {
     // No chain is configured, so a production score fails, and a failure costs nothing.
     for _ in 0..5 {
         assert!(api.get(&format!("/api/v2/score/address/{ONE}")).await.expect(502)["detail"].is_string());
-        // The units of a failure are given back after its answer.
+        // A failed call gets its units back after its answer.
         api.until("/api/v2/usage", |usage| usage.ok()["used"] == 0).await;
     }
 }

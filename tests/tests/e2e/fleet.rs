@@ -22,6 +22,7 @@ use assay_tests::{
 use futures::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 
 use super::{agents, configured, devnet, run, shadow::ALWAYS};
 
@@ -136,62 +137,58 @@ fn a_version_that_another_host_has_just_promoted_is_not_removed() {
     });
 }
 
+/// The version of a model that traps in production.
+const TRAPPING: &str = "6.1";
+
+/// Two hosts with that model, and what must outlive them.
+async fn with_trapping() -> (impl Sized, [Service; 2]) {
+    let (server, shelves) = (Redis::start(&DURABLE), [shelf_copy(), shelf_copy()]);
+    let config = async |shelf: &TempDir| on(server.port, &configured(shelf.path(), ALWAYS).await);
+    let hosts = [config(&shelves[0]).await, config(&shelves[1]).await].map(|config| Service::start(&config));
+    let model = Credit::new(TRAPPING).act_when(IN_PRODUCTION, act::TRAP).build();
+    hosts[0].keyed().post_bytes("/api/v2/admin/models", model).await.expect(201);
+    until(&hosts[1].keyed(), "/api/v2/models", |answer| has(answer, TRAPPING, "state", "ready")).await;
+    ((server, shelves), hosts)
+}
+
+/// Whether a credit model has this value in this field.
+fn has(answer: &Answer, version: &str, field: &str, value: &str) -> bool {
+    let body = answer.ok();
+    let mut models = body["models"].as_array().unwrap().iter().filter(|model| model["kind"] == "credit");
+    models.any(|model| model["version"] == version && model[field] == value)
+}
+
 #[test]
 fn a_version_that_failed_on_one_host_returns_there_when_another_host_makes_it_a_challenger_again() {
     run(async {
-        let server = Redis::start(&DURABLE);
-        let shelves = [shelf_copy(), shelf_copy()];
-        let mut hosts = Vec::new();
-        for shelf in &shelves {
-            hosts.push(Service::start(&on(server.port, &configured(shelf.path(), ALWAYS).await)));
-        }
-        let (a, b) = (hosts[0].keyed(), hosts[1].keyed());
-        let trapping = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
-        a.post_bytes("/api/v2/admin/models", trapping).await.expect(201);
+        let (_around, hosts) = with_trapping().await;
+        let [a, b] = hosts.each_ref().map(Service::keyed);
         let challenge = async |api: &Caller| {
-            api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["6.1"] })).await.ok();
-        };
-        let is = |answer: &Answer, field: &str, value: &str| {
-            let body = answer.ok();
-            let of_it = body["models"].as_array().unwrap().iter().find(|model| model["version"] == "6.1");
-            of_it.is_some_and(|model| model[field] == value)
+            api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": [TRAPPING] })).await.ok();
         };
         challenge(&a).await;
-        until(&b, "/api/v2/models", |answer| is(answer, "role", "challenger")).await;
+        until(&b, "/api/v2/models", |answer| has(answer, TRAPPING, "role", "challenger")).await;
         // Only this host scores, so the version fails only here.
         let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
         let listed = async || {
             a.get(&path).await.ok();
             a.get("/api/v2/models").await
         };
-        assay_tests::until::until(listed, |answer| is(answer, "state", "benched")).await;
-        assert!(is(&b.get("/api/v2/models").await, "state", "ready"));
+        assay_tests::until::until(listed, |answer| has(answer, TRAPPING, "state", "benched")).await;
+        assert!(has(&b.get("/api/v2/models").await, TRAPPING, "state", "ready"));
         challenge(&b).await;
-        until(&a, "/api/v2/models", |answer| is(answer, "state", "ready")).await;
+        until(&a, "/api/v2/models", |answer| has(answer, TRAPPING, "state", "ready")).await;
     });
 }
 
 #[test]
 fn a_champion_that_fails_is_replaced_though_another_host_changes_a_role_at_the_same_moment() {
     run(async {
-        let server = Redis::start(&DURABLE);
-        let shelves = [shelf_copy(), shelf_copy()];
-        let mut hosts = Vec::new();
-        for shelf in &shelves {
-            hosts.push(Service::start(&on(server.port, &configured(shelf.path(), ALWAYS).await)));
-        }
-        let (a, b) = (hosts[0].keyed(), hosts[1].keyed());
-        let trapping = Credit::new("6.2").act_when(IN_PRODUCTION, act::TRAP).build();
-        a.post_bytes("/api/v2/admin/models", trapping).await.expect(201);
-        let has = |answer: &Answer, version: &str, field: &str, value: &str| {
-            let body = answer.ok();
-            let of_it = body["models"].as_array().unwrap().iter().find(|model| model["version"] == version);
-            of_it.is_some_and(|model| model[field] == value)
-        };
-        until(&b, "/api/v2/models", |answer| has(answer, "6.2", "state", "ready")).await;
-        let promotion = json!({ "version": "6.2", "force": true, "why": "test" });
+        let (_around, hosts) = with_trapping().await;
+        let [a, b] = hosts.each_ref().map(Service::keyed);
+        let promotion = json!({ "version": TRAPPING, "force": true, "why": "test" });
         a.put("/api/v2/admin/models/credit/champion", &promotion).await.ok();
-        until(&b, "/api/v2/models", |answer| has(answer, "6.2", "role", "champion")).await;
+        until(&b, "/api/v2/models", |answer| has(answer, TRAPPING, "role", "champion")).await;
         // The failures come before the next look at the stored roles.
         b.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.3"] })).await.ok();
         let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
@@ -204,7 +201,7 @@ fn a_champion_that_fails_is_replaced_though_another_host_changes_a_role_at_the_s
             })
             .await;
         }
-        assert!(has(&a.get("/api/v2/models").await, "6.2", "state", "benched"));
+        assert!(has(&a.get("/api/v2/models").await, TRAPPING, "state", "benched"));
         assert_eq!(a.get(&path).await.ok()["model_version"], "1.1");
     });
 }

@@ -24,7 +24,7 @@ fn wallets(weeks: &[Value]) -> u64 {
     all.map(|week| week["wallets"].as_u64().expect("a count")).sum()
 }
 
-/// Waits until champion and challenger each have `count` wallets: the latest may still be in evaluation.
+/// Waits until champion and challenger each have `count` wallets: the latest may still be under evaluation.
 async fn weeks_of(api: &Caller, count: u64) -> Vec<Vec<Value>> {
     until(async || weeks(api).await, |found| found.iter().all(|weeks| wallets(weeks) >= count)).await
 }

@@ -284,7 +284,7 @@ fn each_address_costs_its_units_all_at_once() {
             let refused = api.get(&format!("/api/v2/report/address/{saver}/{unconfigured}")).await.expect(502);
             assert_eq!(refused["code"], "chain_not_configured");
         }
-        // The units of a failure are given back after its answer.
+        // A failed call gets its units back after its answer.
         api.until("/api/v2/usage", |usage| usage.ok()["used"] == 0).await;
         api.get(&format!("/api/v2/score/batch?address={saver},{whale},{saver}")).await.ok();
         api.get(&format!("/api/v2/score?address={saver},{whale}")).await.expect(429);

@@ -149,7 +149,7 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let answers = answers.load(Relaxed);
 
         take(&api, &file, "7.0").await;
-        // The allocator returns freed memory as it goes on, so answers go on until it has.
+        // The allocator returns freed memory only while it works, so requests continue until it has.
         let resident = async || {
             api.get(SANDBOX).await.ok();
             service.resident()

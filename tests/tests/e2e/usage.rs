@@ -53,7 +53,7 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
             "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0,
             "submission": 10, "watch": 100, "usage": 0, "admin": 0
         });
-        // The units of a failure are given back after its answer.
+        // A failed call gets its units back after its answer.
         let usage = metered.until("/api/v2/usage", |usage| usage.ok()["used"] == 4).await;
         assert_eq!(
             usage.ok(),

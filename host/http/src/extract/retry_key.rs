@@ -1,5 +1,7 @@
 //! The header `Idempotency-Key`, which identifies a repeated request.
 
+use std::time::Duration;
+
 use axum::{
     extract::FromRequestParts,
     http::{StatusCode, request::Parts},
@@ -19,6 +21,8 @@ parameters!(RetryKey: limited(
 impl RetryKey {
     /// Maximum length of the key.
     pub const LONGEST: usize = 255;
+    /// How long a key identifies its request.
+    pub const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for RetryKey {

@@ -58,7 +58,7 @@ impl Leader {
     async fn test(&mut self, id: Uuid, request: &Key<RequestRecord>) -> Result<(), StoreError> {
         let Some(entry) = self.entries.get(&id) else { return Ok(()) };
         let evaluated = self.watches.0.test_event(&self.lease, &entry.watch, request).await?;
-        // A contradicted write is tried again in the next round.
+        // A refused write is tried again in the next round.
         if matches!(evaluated, Evaluated::Changed) { Ok(()) } else { self.reload([id]).await }
     }
 

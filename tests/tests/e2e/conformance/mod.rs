@@ -163,7 +163,7 @@ fn thousands_of_requests_get_only_what_the_document_declares() {
     run(async {
         let shelf = shelf_copy();
         let (_chain, registries) = registries().await;
-        // On a busy machine, a read of many wallets can take longer than the default.
+        // On a busy machine, a read of many wallets can exceed the default timeout.
         let patient = "[http]\nrequest_timeout_ms = 300000\n";
         let service = on_devnet(shelf.path(), &format!("{patient}{}{registries}", keys())).await;
         let document = Document::read(&service.anonymous().get("/openapi.json").await.ok());

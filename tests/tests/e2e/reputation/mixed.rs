@@ -229,7 +229,7 @@ fn on_two_hosts_with_clocks_apart_and_a_redis_that_is_cut_off_nothing_is_lost_or
             status["timestamp"].as_str().and_then(|text| text.parse::<Time>().ok()).expect("a time")
         };
         let apart = (time(&hosts[1]).await - time(&hosts[0]).await).num_seconds();
-        // Less by the time between the two answers.
+        // Reduced by the time between the two answers.
         assert!(!is_apart || (30..=91).contains(&apart), "{apart} s apart");
         let beside = async |life: usize| {
             if life % 2 == 1 {

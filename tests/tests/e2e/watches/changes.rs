@@ -141,7 +141,7 @@ fn whenever_the_server_is_killed_each_test_event_is_told_once() {
             service = Service::start_in(service.kill(), &config, &[]);
         }
         let api = service.keyed();
-        // At the second of these events, the server is through with all requests before the first one.
+        // Once the second of these events is told, all requests before the first one have been handled.
         for more in 1..=2 {
             test(&api, &probe).await.expect(202);
             told(&api, &probe, rounds + more).await;

@@ -113,7 +113,7 @@ fn events_that_were_not_delivered_follow_a_new_url() {
         let patch = async |watch: &Value, change: Value| {
             assay_tests::service::answer(api.request(Method::PATCH, &path(watch)).json(&change)).await.ok()
         };
-        // It would not be tried again for as long as this test takes.
+        // It would not be tried again during this test.
         wrong.answer([Manner::Slower(3_000)]);
         let watch = watch(&api, json!({ "url": wrong.url })).await;
         for _ in 0..3 {

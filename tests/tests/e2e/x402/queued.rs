@@ -45,7 +45,7 @@ fn a_payer_whose_signature_expires_in_the_queue_signs_again_and_keeps_its_place(
         let first = orders[0].header();
         assert_eq!(pay(&api, &first, 0).await.expect(503)["code"], "settlement_pending");
         waiting(&till.world, 1).await;
-        // A signature must hold for 20 seconds, so it is made when it is needed.
+        // A signature must be valid for 20 more seconds, so it is made only when it is needed.
         let mut short = orders[1].clone();
         short.authorization.valid_before = U256::from(now() + 24);
         let headers = [first, short.header(), orders[2].header()];

@@ -46,7 +46,7 @@ async fn calls(proxy: &Proxy, request: impl Future<Output = Answer>) -> (usize, 
     (timeout(PATIENCE, quiet()).await.expect("it is quiet again"), answer)
 }
 
-/// As [`calls`], once more if there is one too many: the server itself asks for the head every 30 seconds.
+/// As [`calls`], repeated if there is one call too many: the server itself asks for the head every 30 seconds.
 async fn calls_up_to(most: usize, proxy: &Proxy, request: impl AsyncFn() -> Answer) -> (usize, Answer) {
     let (made, answer) = calls(proxy, request()).await;
     if made == most + 1 { calls(proxy, request()).await } else { (made, answer) }
